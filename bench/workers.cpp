@@ -3,8 +3,9 @@
 //
 // usage: bench_workers [SECONDS_PER_TRIAL] [SECONDS_PER_POINT] [SAMPLER] [WORKERS...]
 // Prints one row per number of workers: trials per second, the share of the ideal (workers / seconds per trial), what one trial
-// takes beyond its own time, and the processor time of workers and server per trial, which other work on the machine does not
-// change.
+// takes beyond its own time, the processor time of workers and server per trial, which other work on the machine does not
+// change, the statements that the server ran per trial with their time, waits for turns included (pg_stat_statements, of Debian's
+// postgresql-contrib), and the connections per worker.
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -62,6 +63,20 @@ double server_time(const servers::Postgresql& server) {
   return sum / static_cast<double>(sysconf(_SC_CLK_TCK));
 }
 
+// Statements that the server has run so far, whatever transaction they belong to, and their milliseconds.
+std::pair<double, double> statements(const servers::Postgresql& server) {
+  std::istringstream answer(server.ask("SELECT sum(calls), sum(total_exec_time + total_plan_time) FROM pg_stat_statements"));
+  double calls = 0, milliseconds = 0;
+  char bar = 0;
+  answer >> calls >> bar >> milliseconds;
+  return {calls, milliseconds};
+}
+
+// How many there are besides the one that asks.
+int connections(const servers::Postgresql& server) {
+  return std::atoi(server.ask("SELECT count(*) - 1 FROM pg_stat_activity WHERE client_port IS NOT NULL").c_str());
+}
+
 double children_time() {
   rusage used{};
   getrusage(RUSAGE_CHILDREN, &used);
@@ -74,6 +89,7 @@ void measure(servers::Postgresql& server, int workers, double trial_s, double li
   const auto storage = search::open_storage(server.url());
   { const search::Study made(*storage, {.name = name}); }
   const double server_before = server_time(server), workers_before = children_time();
+  const auto [calls_before, ms_before] = statements(server);
   std::vector<pid_t> children;
   for (int i = 0; i < workers; ++i) {
     const pid_t child = fork();
@@ -88,7 +104,10 @@ void measure(servers::Postgresql& server, int workers, double trial_s, double li
     }
     children.push_back(child);
   }
+  std::this_thread::sleep_for(std::chrono::duration<double>(life_s * 0.8));
+  const int connected = connections(server) - 1;  // without this process
   for (const pid_t child : children) waitpid(child, nullptr, 0);
+  const auto [calls, ms] = statements(server);
   const double workers_s = children_time() - workers_before;
   std::this_thread::sleep_for(std::chrono::milliseconds(300));  // until the server has heard of its processes' ends
   const double server_s = server_time(server) - server_before;
@@ -99,8 +118,9 @@ void measure(servers::Postgresql& server, int workers, double trial_s, double li
   }
   const double rate = static_cast<double>(finished) / life_s, ideal = workers / trial_s;
   const double each = 1000 / static_cast<double>(finished);
-  std::printf("| %d | %zu | %.1f | %.0f %% | %.0f | %.1f | %.1f |\n", workers, finished, rate, 100 * rate / ideal,
-              1000 * (workers / rate - trial_s), each * workers_s, each * server_s);
+  std::printf("| %d | %zu | %.1f | %.0f %% | %.0f | %.1f | %.1f | %.1f | %.1f | %.1f |\n", workers, finished, rate,
+              100 * rate / ideal, 1000 * (workers / rate - trial_s), each * workers_s, each * server_s,
+              (calls - calls_before) * each / 1000, (ms - ms_before) * each / 1000, static_cast<double>(connected) / workers);
   std::fflush(stdout);
 }
 
@@ -112,15 +132,29 @@ int main(int argc, char** argv) {
   std::vector<int> counts;
   for (int i = 4; i < argc; ++i) counts.push_back(std::atoi(argv[i]));
   if (counts.empty()) counts = {1, 2, 5, 10, 20, 50, 100};
-  const auto server = servers::Postgresql::start();
+  const auto server = servers::Postgresql::start(
+      "127.0.0.1",
+      {"shared_preload_libraries=pg_stat_statements", "pg_stat_statements.track_planning=on", "pg_stat_statements.max=20000"});
   if (!server) {
     std::fprintf(stderr, "bench_workers: no PostgreSQL server can be started here (Debian's package postgresql)\n");
     return 77;
   }
+  if (!server->run("CREATE EXTENSION pg_stat_statements")) {
+    std::fprintf(stderr, "bench_workers: no pg_stat_statements (Debian's package postgresql-contrib)\n");
+    return 77;
+  }
   std::printf(
-      "| workers | trials in %.0f s | trials/s | of the ideal | ms beyond its own | processor ms of workers | of the server |\n"
-      "| --- | --- | --- | --- | --- | --- | --- |\n",
+      "| workers | trials in %.0f s | trials/s | of the ideal | ms beyond its own | processor ms of workers | of the server | "
+      "statements | ms of statements | connections a worker |\n"
+      "| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |\n",
       life_s);
   for (const int workers : counts) measure(*server, workers, trial_s, life_s, sampler);
+  if (std::getenv("BENCH_STATEMENTS") != nullptr)  // which
+    std::fputs(server
+                   ->ask("SELECT calls, round(mean_plan_time::numeric, 2) AS plan, round(mean_exec_time::numeric, 2) AS exec, "
+                         "left(regexp_replace(query, '\\s+', ' ', "
+                         "'g'), 150) FROM pg_stat_statements ORDER BY 1 DESC LIMIT 40")
+                   .c_str(),
+               stdout);
   return 0;
 }

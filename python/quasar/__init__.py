@@ -4,7 +4,7 @@
 >>> found = quasar.search("model.onnx", calib=calibration, eval=(images, labels), preset="cpu_int8_search", metric=["L2", "top1"])
 >>> found.best_model, found.metrics
 
-search, quantize, evaluate and inspect are the commands of the same names. Evaluators, samplers, stop conditions and strategies of
+search, quantize, evaluate, inspect and worker are the commands of the same names. Evaluators, samplers, stop conditions and strategies of
 your own are functions and classes (scoring, Sampler, StopCondition, Strategy, TuningStrategy). AutoSearchPro, AutoSearch and what belongs to them
 run scripts that were written for AMD Quark. Messages go to logging.getLogger("quasar").
 """
@@ -18,6 +18,7 @@ from ._auto import auto
 from ._samples import Samples
 from ._session import Session
 from ._study import Space, Study, Trial
+from ._worker import worker
 from ._tuning import Operator, Tuner, TuningStrategy, register_strategy
 from .auto_search import (AutoSearch, AutoSearchConfig, AutoSearchConfig_Default, AutoSearchPro, CalibrationDataReader, Config, Configs,
                           QuantizationConfig, SearchSpace, generate_all_configs, get_auto_search_config, get_default_config)
@@ -41,5 +42,5 @@ __all__ = [
     "Config", "Configs", "ExtendedQuantFormat", "ExtendedQuantType", "Int16Method", "LayerWiseMethod", "Operator", "PowerOfTwoMethod",
     "QuantFormat", "QuantType", "QuantizationConfig", "Quantized", "QuasarError", "Sampler", "Samples", "SearchResult", "SearchSpace",
     "Session", "Space", "StopCondition", "Strategy", "Study", "Trial", "Tuner", "TuningStrategy", "auto", "dry_run", "evaluate", "generate_all_configs",
-    "get_auto_search_config", "get_default_config", "inspect", "kind_of", "listed", "onnxruntime_version", "quantize", "register_strategy", "scoring", "search",
+    "get_auto_search_config", "get_default_config", "inspect", "kind_of", "listed", "onnxruntime_version", "quantize", "register_strategy", "scoring", "search", "worker",
 ]

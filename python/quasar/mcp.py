@@ -8,7 +8,6 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-import shutil
 import signal
 import sys
 from pathlib import Path
@@ -24,6 +23,9 @@ except ImportError:  # mcp 1.x
     except ImportError as missing:
         raise SystemExit(f"quasar: `quasar mcp` needs PyPI's package mcp in {sys.executable}: pip install mcp ({missing})")
 
+from . import QuasarError
+from ._worker import program
+
 BRIEF_RESULT = ("status", "reason", "quality", "faster", "cpu", "objectives", "seconds", "head", "warnings", "trials", "before")
 BRIEF_BEST = ("trial", "params", "metrics", "holdout", "bytes", "latency_ms", "time_of_float", "operators", "answers", "processors")
 
@@ -33,11 +35,10 @@ class Refused(ToolError):
 
 
 def _program() -> str:
-    beside = Path(sys.executable).with_name("quasar")
-    found = os.environ.get("QUASAR_PROGRAM") or (str(beside) if beside.exists() else shutil.which("quasar"))
-    if not found:
-        raise Refused("the program quasar is neither beside this Python nor on PATH; QUASAR_PROGRAM may name it")
-    return found
+    try:
+        return program()
+    except QuasarError as why:
+        raise Refused(str(why)) from None
 
 
 class Folder:

@@ -30,3 +30,8 @@ print(result['trials']['requested'], result['best']['metrics']['L2']['value'])")
 "$quasar" search "$source/examples/digits/search.yaml" --set pruner=none --set n_jobs=1 --output-dir "$folder/whole" --resume --set n_trials=24 --quiet > /dev/null
 "$quasar" report "$folder/whole" > /dev/null
 "$venv/bin/python" "$source/tests/peers/optuna_attributes.py" "$folder/whole/auto_search.db" AutoSearch check
+# What Optuna enqueues runs.
+"$venv/bin/python" "$source/tests/peers/optuna_enqueued.py" "sqlite:///$folder/whole/auto_search.db" AutoSearch enqueue
+"$quasar" search "$source/examples/digits/search.yaml" --set pruner=none --set n_jobs=1 --output-dir "$folder/whole" --resume --set n_trials=30 --quiet > /dev/null 2> "$folder/said"
+grep -q "enqueued by another program, did not run" "$folder/said"
+"$venv/bin/python" "$source/tests/peers/optuna_enqueued.py" "sqlite:///$folder/whole/auto_search.db" AutoSearch check

@@ -15,6 +15,7 @@ import server as postgresql  # noqa: E402
 import warnings  # noqa: E402
 
 import optuna  # noqa: E402
+import optuna_enqueued  # noqa: E402
 
 warnings.simplefilter("ignore")
 
@@ -64,6 +65,10 @@ def main():
             resumed = search(server.url("ours"), folder + "/ours", "--resume")
             if resumed["best"]["trial"] != result["best"]["trial"]:
                 fail("the best trial is another one after Optuna's")
+            # What Optuna enqueues runs.
+            optuna_enqueued.enqueue(study)
+            search(server.url("ours"), folder + "/ours", "--resume", "--set", "n_trials=30")
+            optuna_enqueued.check(study)
             # Optuna's tables, used by Quasar.
             server.query("CREATE DATABASE theirs")
             optuna.create_study(study_name="another", storage=optunas(server.url("theirs")))

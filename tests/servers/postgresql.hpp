@@ -27,12 +27,13 @@ namespace quasar::servers {
 class Postgresql {
  public:
   // nullptr where there are no programs of a server (Debian's package postgresql), or nobody to run them as. `host`: where it
-  // listens.
-  static std::unique_ptr<Postgresql> start(const std::string& host = "127.0.0.1") {
+  // listens. `settings`: "name=value".
+  static std::unique_ptr<Postgresql> start(const std::string& host = "127.0.0.1", std::vector<std::string> settings = {}) {
     const auto programs = find_programs();
     const auto account = find_user();
     if (!programs || !account) return nullptr;
     auto server = std::unique_ptr<Postgresql>(new Postgresql(*programs, *account, host));
+    server->settings_ = std::move(settings);
     return server->begin() ? std::move(server) : nullptr;
   }
 
@@ -56,6 +57,12 @@ class Postgresql {
     waitpid(child, &status, 0);
     return status == 0;
   }
+  // What some SQL gives, one row a line, "a|b" of columns; by one thread at a time.
+  std::string ask(const std::string& sql) const {
+    const pid_t child = spawn({programs_ + "/psql", "-XAtq", "-v", "ON_ERROR_STOP=1", "-d", url(), "-c", sql}, "answer");
+    waitpid(child, nullptr, 0);
+    return read_file(folder_.path() / "answer");
+  }
   pid_t pid() const { return pid_; }
   std::string log() const { return read_file(folder_.path() / "log"); }
 
@@ -78,8 +85,11 @@ class Postgresql {
 
   // false: it has ended, or does not answer for as long as a test may take.
   bool begin() {
-    pid_ = spawn({programs_ + "/postgres", "-D", data(), "-p", std::to_string(port_), "-k", folder_.path().string(), "-c",
-                  "listen_addresses=" + host_, "-c", "fsync=off", "-c", "shared_buffers=16MB", "-c", "max_connections=300"});
+    std::vector<std::string> words{
+        programs_ + "/postgres",     "-D", data(),      "-p", std::to_string(port_), "-k", folder_.path().string(), "-c",
+        "listen_addresses=" + host_, "-c", "fsync=off", "-c", "shared_buffers=16MB", "-c", "max_connections=300"};
+    for (const std::string& setting : settings_) words.insert(words.end(), {"-c", setting});
+    pid_ = spawn(words);
     for (int i = 0; i < 12000; ++i) {
       if (answers()) return true;
       if (waitpid(pid_, nullptr, WNOHANG) == pid_) {
@@ -177,6 +187,7 @@ class Postgresql {
   uid_t user_;
   gid_t group_;
   std::string host_;
+  std::vector<std::string> settings_;
   int port_;
   std::atomic<pid_t> pid_ = -1;  // one thread stops what another has begun
 };

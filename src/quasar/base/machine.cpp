@@ -11,11 +11,11 @@
 #endif
 
 #include <algorithm>
-#include <cstdlib>
 #include <mutex>
 #include <thread>
 
 #include "quasar/base/error.hpp"
+#include "quasar/base/system/shared_machine.hpp"
 #include "quasar/base/system/windows.hpp"
 
 namespace quasar {
@@ -37,15 +37,6 @@ constexpr int always_kept_below = 1 << 20;
 }  // namespace
 
 namespace {
-
-// Processes of one launch on this machine: Open MPI, Intel's MPI and MPICH, Slurm ("4(x2)": four on each of two machines).
-size_t processes_here() {
-  for (const char* name : {"OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS", "SLURM_STEP_TASKS_PER_NODE"}) {
-    const char* text = std::getenv(name);
-    if (const long count = text == nullptr ? 0 : std::strtol(text, nullptr, 10); count > 0) return static_cast<size_t>(count);
-  }
-  return 1;
-}
 
 // A launcher that binds processes to cores has shared them out already.
 size_t shared_out(size_t mine, size_t all) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "quasar/base/machine.hpp"
+#include "quasar/base/system/shared_machine.hpp"
 #include "quasar/job/job_parts.hpp"
 #include "quasar/job/preset.hpp"
 #include "quasar/job/v1.hpp"
@@ -120,10 +121,18 @@ void read_budget(Job& job, const Options& keys) {
   }
 }
 
+// Of several devices those of this process: processes that mpirun or srun started on one machine share them out.
+std::vector<runtime::Device> devices_here(const Json& words) {
+  const auto all = runtime::parse_devices(words);
+  std::vector<runtime::Device> out;
+  for (const size_t place : share_of(all.size())) out.push_back(all[place]);
+  return out;
+}
+
 void read_search_keys(Job& job, const Options& keys) {
   job.pruner = pruner_of(keys.has("pruner") ? keys.json("pruner") : Json("confidence"));
   job.n_jobs = keys.integer("n_jobs");
-  if (keys.has("search_devices")) job.devices = runtime::parse_devices(keys.json("search_devices"));
+  if (keys.has("search_devices")) job.devices = devices_here(keys.json("search_devices"));
   if (static_cast<size_t>(job.n_jobs) < job.devices.size()) {
     job.warnings.push_back("search_devices names " + std::to_string(job.devices.size()) + " devices, but n_jobs is " +
                            std::to_string(job.n_jobs) + ": only so many are busy at the same time");

@@ -11,7 +11,7 @@ namespace quasar::search {
 std::optional<Trial> ask(Study& study, const Space& space, Sampler& sampler, uint64_t seed) {
   sampler.check(space);
   check_objectives(sampler, study.directions());
-  if (const auto again = study.waiting(space, ""); !again.empty()) return study.resume(again.front());
+  if (const auto again = study.waiting(space, ""); !again.empty()) return study.resume(again.front(), space, "");
   const Cost none;
   const uint64_t number = study.trials().empty() ? 0 : static_cast<uint64_t>(study.trials().back().number) + 1;
   Rng rng(seed_of(seed_of(seed, number), 1));  // as run() does

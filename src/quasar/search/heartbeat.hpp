@@ -1,8 +1,8 @@
-// The heartbeat of a process in a shared study: says that its trials are alive, finds those whose worker died, and hears from the
-// leader that the search has ended.
+// The heartbeat of a process in a shared study: says that its trials are alive, finds those whose worker died, and hears what
+// other processes tell.
 #pragma once
 
-#include <condition_variable>
+#include <chrono>
 #include <functional>
 #include <map>
 #include <mutex>
@@ -10,45 +10,59 @@
 #include <string>
 #include <thread>
 
+#include "quasar/base/deadline.hpp"
 #include "quasar/search/study.hpp"
 
 namespace quasar::search {
 
-class Heartbeat {
+// Lives beside its study, however many runs come one after the other; no two at a time.
+class Heartbeat final : public Study::Companion {
  public:
-  // Beats in a thread of its own until the end of its life. `on_end`: called from that thread, with the leader's reason. The
-  // study is not touched but for its storage.
-  Heartbeat(Study& study, std::function<void(const std::string&)> on_end);
-  ~Heartbeat();
-  Heartbeat(const Heartbeat&) = delete;
-  Heartbeat& operator=(const Heartbeat&) = delete;
+  // The study's; it begins to beat when it is asked for the first time. The study is not touched from its thread, but for its
+  // storage and for what it hears.
+  static Heartbeat& of(Study& study);
+
+  explicit Heartbeat(Study& study);
+  ~Heartbeat() override;
+
+  // Who hears of news, from the heart's thread, from hear() to deafen().
+  struct Listener {
+    std::function<void(const std::string&)> on_end;  // the search has ended, with the leader's reason: once
+    std::function<void()> on_trials;                 // some trial of others has ended, or waits
+  };
+  void hear(Listener listener);
+  void deafen();  // returns when nobody is in the listener any more
 
   // This process runs the trial with this id from now on; and does not any more. From any thread.
   void begin(int64_t id);
   void end(int64_t id);
 
  private:
+  using Clock = std::chrono::steady_clock;
+
   // A heartbeat, and since when it has been the last one: by this machine's steady clock, so that clocks that differ, jump or are
   // set do not matter.
   struct Seen {
     std::string beat;
-    std::chrono::steady_clock::time_point since;
+    Clock::time_point since;
   };
 
-  void live(const std::stop_token& stop);
-  void listen();
+  void live(const std::stop_token& over);
   void beat();
-  void look_for_the_dead();
+  void look_for_the_dead(const std::map<int64_t, std::string>& beats, Clock::time_point now);
+  void tell_of(const News& news);
 
   Study& study_;
-  std::function<void(const std::string&)> on_end_;
   HeartbeatOptions options_;  // a leader that continues the search may have others
   std::mutex guard_;          // of mine_
-  std::condition_variable_any wake_;
   std::set<int64_t> mine_;
-  std::map<int64_t, Seen> seen_;
+  std::mutex listening_;  // guards the next two, and is held while the listener is called
+  Listener listener_;
   bool told_ = false;
-  std::jthread thread_;  // the last member: it ends first
+  std::map<int64_t, Seen> seen_;
+  Clock::time_point looked_{};  // at seen_ for the last time
+  Deadline stop_;               // of waits for the storage: with the work that the heart was made in
+  std::jthread thread_;         // the last member: it ends first
 };
 
 }  // namespace quasar::search

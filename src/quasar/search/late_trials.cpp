@@ -17,7 +17,7 @@ LateTrials late_trials(Study& study, double patience) {
     }
     out.running = static_cast<size_t>(std::ranges::count(study.trials(), State::running, &Trial::state));
     if (out.running == 0 || Deadline::Clock::now() >= end) return out;
-    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
   }
 }
 

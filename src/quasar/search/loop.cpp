@@ -6,6 +6,7 @@
 
 #include "quasar/base/cancellation.hpp"
 #include "quasar/base/memory_cap.hpp"
+#include "quasar/search/enqueued.hpp"
 
 namespace quasar::search {
 
@@ -30,7 +31,10 @@ Loop::Loop(const RunOptions& options, Study& study, const Space& space, Sampler&
 }
 
 RunResult Loop::run() {
-  if (study_.is_shared()) heartbeat_.emplace(study_, [this](const std::string& why) { end_by_leader(why); });
+  if (study_.is_shared()) {
+    listening_.heart = &Heartbeat::of(study_);
+    listening_.heart->hear({[this](const std::string& why) { end_by_leader(why); }, [this] { hear_news(); }});
+  }
   if (options_.n_jobs <= 1) {
     work();
   } else {
@@ -38,7 +42,6 @@ RunResult Loop::run() {
   }
   if (failure_) std::rethrow_exception(broken_ ? broken_ : failure_);
   give_up_waiting();
-  heartbeat_.reset();
   if (broken_) std::rethrow_exception(broken_);
   return result();
 }
@@ -103,17 +106,39 @@ std::unique_ptr<Loop::MyRunningTrial> Loop::ask() {
     const uint64_t before = version_;
     if (auto job = take_turn()) return job;
     if (end_) break;
-    if (study_.is_shared()) {  // others change the study too, and nobody but the storage tells
-      const std::chrono::duration<double> pause(std::clamp(study_.heartbeat().interval / 10, 0.02, 1.0));
-      while (version_ == before && !stop_.token().stop_requested() && !end_) {
-        changed_.wait_for(lock, pause);
-        hear_from_others();
-      }
+    if (study_.is_shared()) {
+      wait_for_others(lock, before);
     } else {
       changed_.wait(lock);  // enough is running, unless some of it turns out to be duplicates
     }
   }
   return nullptr;
+}
+
+void Loop::wait_for_others(std::unique_lock<std::mutex>& lock, uint64_t before) {
+  constexpr double longest = 5;  // seconds: other programs tell nothing
+  const std::chrono::duration<double> pause(std::min(study_.heartbeat().interval, longest));
+  ++waiting_for_others_;
+  const auto over = [&] { return version_ != before || stop_.token().stop_requested() || end_; };
+  try {
+    study_.sharing()->follow(study_.id(), true);
+  } catch (const ConnectionLost&) {  // looked for below
+  }
+  uint64_t heard = news_;
+  hear_from_others();  // what was not told before
+  while (!over()) {
+    changed_.wait_for(lock, stop_.token(), pause, [&] { return news_ != heard || over(); });
+    heard = news_;
+    if (!over()) hear_from_others();
+  }
+  --waiting_for_others_;
+}
+
+void Loop::hear_news() {
+  const std::scoped_lock lock(mutex_);
+  ++news_;
+  changed_.notify_all();
+  if (waiting_for_others_ == 0) study_.sharing()->follow(study_.id(), false);
 }
 
 std::unique_ptr<Loop::MyRunningTrial> Loop::take_turn() {
@@ -140,7 +165,7 @@ std::unique_ptr<Loop::MyRunningTrial> Loop::take_turn() {
   if (!begun) return nullptr;
   tracker_.start();
   const Trial& trial = study_.at(*begun);
-  if (heartbeat_) heartbeat_->begin(trial.id);
+  if (listening_.heart != nullptr) listening_.heart->begin(trial.id);
   hear(Event::Kind::started, trial);
   return std::make_unique<MyRunningTrial>(*this, trial);
 }
@@ -159,14 +184,18 @@ std::optional<int64_t> Loop::decide() {
   }
   // What another process left was counted when it began.
   if (study_.is_shared()) {
-    if (const auto number = proposals_.again()) return study_.resume(*number).number;
+    if (const auto number = proposals_.again(); number && !is_enqueued(study_.at(*number))) return resume(*number);
   }
   if (met(now)) return std::nullopt;
   return start();
 }
 
+int64_t Loop::resume(int64_t number) {
+  return study_.resume(number, space_, options_.stage).number;
+}
+
 std::optional<int64_t> Loop::start() {
-  if (const auto number = proposals_.again()) return study_.resume(*number).number;
+  if (const auto number = proposals_.again()) return resume(*number);
   const auto point = proposals_.next();
   if (!point) {
     // What runs elsewhere may still come back to be run here.
@@ -200,7 +229,6 @@ std::optional<int64_t> Loop::claim(const std::string& hash, int64_t number) {
   const Uncapped no_cap;
   for (;;) {
     try {
-      hear_from_others();
       const auto transaction = study_.transaction();
       refresh();
       const auto owner = claims_.claim(hash, number);

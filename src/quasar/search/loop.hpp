@@ -61,6 +61,7 @@ class Loop {
   // Number of the trial that runs from now on.
   std::optional<int64_t> decide();
   std::optional<int64_t> start();
+  int64_t resume(int64_t number);
   void end(RunResult::End how, const std::string& why);
   void end_by_leader(const std::string& why);
   void end_told(const std::string& why);
@@ -69,6 +70,10 @@ class Loop {
   void refresh();
   void hear_from_others();
   void settle_others();
+  // Until something has changed on which a decision may depend. `before`: the version that it was decided for.
+  void wait_for_others(std::unique_lock<std::mutex>& lock, uint64_t before);
+  // The heart has heard of trials.
+  void hear_news();
   // Duplicates of what another process has not finished: they wait in the study for whoever continues it.
   void give_up_waiting();
   std::optional<std::string> met(const Progress& progress) const;
@@ -96,7 +101,7 @@ class Loop {
   const Deadline::Clock::time_point begin_ = options_.begin;
   Deadline stop_;
 
-  std::mutex mutex_;  // guards everything below but the heartbeat, the study and the sampler
+  std::mutex mutex_;  // guards everything below but the heart, the study and the sampler
   Claims claims_;
   Proposals proposals_;
   Tracker tracker_;
@@ -108,8 +113,18 @@ class Loop {
   bool cut_ = false;                      // some trial was interrupted
   std::vector<int64_t> ended_elsewhere_;  // trials of other processes, not yet heard of
   uint64_t version_ = 0;                  // counts changes that a decision may depend on
-  std::condition_variable changed_;       // a trial ended, or the run
-  std::optional<Heartbeat> heartbeat_;    // of a shared study; the last member: it ends first
+  uint64_t news_ = 0;                     // how often others have told of trials
+  size_t waiting_for_others_ = 0;         // threads
+  std::condition_variable_any changed_;   // a trial ended, or the run; or others have told something
+
+  // The heart of a shared study, which tells this run; nullptr: it is not shared.
+  struct Listening {
+    Heartbeat* heart = nullptr;
+    ~Listening() {
+      if (heart != nullptr) heart->deafen();
+    }
+  };
+  Listening listening_;  // the last member: it ends first
 };
 
 }  // namespace quasar::search

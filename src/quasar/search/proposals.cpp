@@ -4,6 +4,7 @@
 
 #include "quasar/base/error.hpp"
 #include "quasar/base/hash.hpp"
+#include "quasar/search/enqueued.hpp"
 
 namespace quasar::search {
 namespace {
@@ -29,10 +30,15 @@ std::optional<int64_t> Proposals::again() {
     const auto waiting = study_.waiting(space_, options_.stage);
     return waiting.empty() ? std::nullopt : std::optional(waiting.front());
   }
-  if (again_.empty()) return std::nullopt;
-  const int64_t number = again_.front();
-  again_.pop_front();
-  return number;
+  if (!again_.empty()) {
+    const int64_t number = again_.front();
+    again_.pop_front();
+    return number;
+  }
+  for (const int64_t number : study_.waiting(space_, options_.stage)) {  // another program may enqueue one at any time
+    if (is_enqueued(study_.at(number))) return number;
+  }
+  return std::nullopt;
 }
 
 void Proposals::give_back() {
@@ -79,7 +85,9 @@ bool Proposals::has_somebody(const Point& point) const {
 bool Proposals::is_known(const Point& point) {
   if (!options_.likeness) return false;
   const auto trials = study_.trials();
-  for (; looked_at_ < trials.size(); ++looked_at_) known_.insert(options_.likeness(trials[looked_at_].point));
+  for (; looked_at_ < trials.size(); ++looked_at_) {
+    if (!is_enqueued(trials[looked_at_])) known_.insert(options_.likeness(trials[looked_at_].point));
+  }
   return known_.contains(options_.likeness(point));
 }
 

@@ -107,7 +107,7 @@ void Loop::settle(Trial trial) {
   const bool interrupted = trial.state == State::waiting;
   const int64_t number = trial.number;
   if (interrupted) claims_.give_up(number);
-  if (heartbeat_) heartbeat_->end(trial.id);
+  if (listening_.heart != nullptr) listening_.heart->end(trial.id);
   // Others may have taken this process for dead: then the books know of it, and a trial that others have ended is in them.
   const State before = study_.at(number).state;
   const bool counted = study_.at(number).finished();

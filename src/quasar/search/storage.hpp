@@ -4,6 +4,7 @@
 #include <map>
 #include <memory>
 #include <span>
+#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -75,6 +76,19 @@ class QUASAR_API StudyTransaction {
 struct Updates {
   std::vector<Trial> trials;                   // new ones, and those whose state is another now, with everything; by number
   std::map<int64_t, std::string> plan_hashes;  // id -> what a trial that is running as before has claimed
+  std::map<std::string, Json> words;           // the study's user attributes that were asked for, as far as there are any
+};
+
+// Signs of life, and what stands in the study for all to hear.
+struct Pulse {
+  std::map<int64_t, std::string> beats;  // of trials that run: id -> the last heartbeat, as it was written before this pulse
+  std::map<std::string, Json> words;     // as in Updates
+};
+
+// What other processes have told since one heard of it. They tell of more than has changed, and never of less.
+struct News {
+  bool trials = false;  // some trial has ended, or waits to be run
+  bool words = false;   // somebody has set a user attribute of the study
 };
 
 // Who works on a shared study at this moment.
@@ -91,8 +105,9 @@ class QUASAR_API Sharing {
   // Waits until nobody else has it. Trials are started, resumed and claimed within a transaction.
   virtual std::unique_ptr<StudyTransaction> transaction(int64_t study) = 0;
 
-  // The trials whose id is greater than `after`, and what became of `known` (id -> the state it was seen in).
-  virtual Updates updates(int64_t study, int64_t after, const std::map<int64_t, State>& known) = 0;
+  // The trials whose id is greater than `after`, what became of `known` (id -> the state it was seen in), and these words.
+  virtual Updates updates(int64_t study, int64_t after, const std::map<int64_t, State>& known,
+                          const std::vector<std::string>& words) = 0;
 
   virtual void note(const Trial& trial, const std::string& key, const Json& value) = 0;  // a user attribute, at once
   virtual Json attribute(int64_t study, const std::string& key) = 0;                     // a study's; null: none
@@ -102,9 +117,16 @@ class QUASAR_API Sharing {
   // studies, for whoever waits.
   virtual std::string leaders(const std::string& key) = 0;
 
-  // Heartbeats, as Optuna's: whoever runs these trials lives. Those of running trials, as they were last written (id -> text).
-  virtual void beat(std::span<const int64_t> trials) = 0;
-  virtual std::map<int64_t, std::string> beats(int64_t study) = 0;
+  // Heartbeats, as Optuna's: whoever runs the trials `mine` lives. With those of all trials of the study that run, and words.
+  virtual Pulse pulse(int64_t study, std::span<const int64_t> mine, const std::vector<std::string>& words) = 0;
+
+  // Whether news tell of the study's trials, too: for whoever waits for others, as hearing costs the server something.
+  virtual void follow(int64_t study, bool is_waiting) = 0;
+
+  // Waits for news of the study (-1: words of any study), at most so many seconds, or until `stop` stops; meanwhile it sees now
+  // and then whether the storage answers. The storage may be used by other threads meanwhile. A storage that was lost is news, as
+  // nobody knows what was told then. Throws ConnectionLost.
+  virtual News wait_for_news(int64_t study, double seconds, const std::stop_token& stop) = 0;
 
   virtual Liveness liveness(int64_t study) = 0;
 
@@ -125,12 +147,15 @@ class QUASAR_API Storage {
   virtual StudyRecord create(const std::string& name, const std::vector<Direction>& directions) = 0;  // Error: the name exists
   virtual void set_attribute(int64_t study, const std::string& key, const Json& value) = 0;           // a study's user attribute
   virtual std::vector<Trial> trials(int64_t study) = 0;                                               // by number
+  // Those whose id is greater than `after`: of a storage that is not shared, which other programs may write to all the same.
+  virtual std::vector<Trial> later(int64_t /*study*/, int64_t /*after*/) { return {}; }
   virtual void start(int64_t study, Trial& trial) = 0;  // stores it as it is and gives it its id and number
   // State, values, intermediate values, attributes, end. TrialChanged: it is finished. What waits, because its process was taken
   // for dead, is finished all the same: a result is a result.
   virtual void finish(int64_t study, const Trial& trial) = 0;
   virtual void release(int64_t study, const Trial& trial) = 0;  // running -> waiting. TrialChanged: it is not running
-  virtual void resume(int64_t study, const Trial& trial) = 0;   // waiting -> running from trial.start. TrialChanged: not waiting
+  virtual void resume(int64_t study, const Trial& trial) = 0;   // waiting -> running from trial.start, with the point of one that
+                                                                // had been enqueued. TrialChanged: not waiting
 
   // The study with its trials and all that belongs to them, for ever. Throws Error while somebody holds it.
   virtual void remove(const StudyRecord& study) = 0;

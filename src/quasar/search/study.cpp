@@ -6,6 +6,7 @@
 
 #include "quasar/base/error.hpp"
 #include "quasar/base/hash.hpp"
+#include "quasar/search/enqueued.hpp"
 #include "quasar/search/space.hpp"
 
 namespace quasar::search {
@@ -44,7 +45,11 @@ std::unique_ptr<StudyTransaction> Study::transaction() {
 
 std::vector<Change> Study::refresh() {
   std::vector<Change> changes;
-  if (sharing_ == nullptr) return changes;
+  if (sharing_ == nullptr) {
+    for (Trial& trial : storage_.later(record_.id, trials_.empty() ? -1 : trials_.back().id))
+      take_over(std::move(trial), changes);
+    return changes;
+  }
   std::map<int64_t, State> known;
   std::map<int64_t, int64_t> numbers;  // by id
   for (const int64_t number : unfinished_) {
@@ -52,7 +57,8 @@ std::vector<Change> Study::refresh() {
     known[trial.id] = trial.state;
     numbers[trial.id] = number;
   }
-  Updates updates = sharing_->updates(record_.id, trials_.empty() ? -1 : trials_.back().id, known);
+  Updates updates = sharing_->updates(record_.id, trials_.empty() ? -1 : trials_.back().id, known, words());
+  hear(updates.words);
   for (const auto& [id, hash] : updates.plan_hashes) {
     Trial& trial = trials_[position(numbers.at(id))];
     if (trial.user_attributes.contains(attribute::plan_hash)) continue;
@@ -74,6 +80,10 @@ void Study::take_over(Trial trial, std::vector<Change>& changes) {
   const size_t place = position(number);
   changes.push_back({number, trials_[place].state});
   mine_.erase(number);
+  if (trials_[place].point != trial.point) {  // it had been enqueued
+    std::erase(by_point_[point_hash(trials_[place].point)], number);
+    by_point_[point_hash(trial.point)].push_back(number);
+  }
   trials_[place] = std::move(trial);
   keep(place);
   compare(place);
@@ -124,6 +134,10 @@ std::vector<int64_t> Study::waiting(const Space& space, const std::string& stage
   std::vector<int64_t> out;
   for (const int64_t number : unfinished_) {
     const Trial& trial = at(number);
+    if (is_enqueued(trial)) {
+      if (enqueued_point(trial, space)) out.push_back(trial.number);
+      continue;
+    }
     const bool mine = trial.user_attributes.value(attribute::stage, std::string()) == stage;
     if (mine && trial.state == State::waiting && lies_inside(trial)) out.push_back(trial.number);
   }
@@ -146,16 +160,24 @@ void Study::outdate(const std::function<bool(const Trial&)>& is_outdated) {
   }
 }
 
-const Trial& Study::start(const Space& space, const Point& point, const Json& user_attributes) {
-  Trial trial;
+namespace {
+
+void give_point(Trial& trial, const Space& space, const Point& point) {
   trial.point = point;
-  trial.user_attributes = user_attributes;
-  trial.start = now();
   for (const auto& [name, value] : point.values()) {
     const Parameter* parameter = space.find(name);
     if (parameter == nullptr) throw Error("the point has '" + name + "', which is not in the search space");
     trial.distributions.push_back(parameter->in_study());
   }
+}
+
+}  // namespace
+
+const Trial& Study::start(const Space& space, const Point& point, const Json& user_attributes) {
+  Trial trial;
+  trial.user_attributes = user_attributes;
+  trial.start = now();
+  give_point(trial, space, point);
   if (is_shared()) trial.system_attributes[worker_attribute] = process_;
   storage_.start(record_.id, trial);
   trials_.push_back(std::move(trial));
@@ -210,7 +232,7 @@ void Study::undo(int64_t number) {
 // Others took this process for dead, and the trial over.
 const Trial& Study::as_others_left_it(int64_t number) {
   const Trial& trial = at(number);
-  Updates updates = sharing_->updates(record_.id, trials_.back().id, {{trial.id, trial.state}});
+  Updates updates = sharing_->updates(record_.id, trials_.back().id, {{trial.id, trial.state}}, {});
   std::vector<Change> changes;
   for (Trial& one : updates.trials) {
     if (one.number == number) take_over(std::move(one), changes);
@@ -219,14 +241,21 @@ const Trial& Study::as_others_left_it(int64_t number) {
   return at(number);
 }
 
-const Trial& Study::resume(int64_t number) {
+const Trial& Study::resume(int64_t number, const Space& space, const std::string& stage) {
   Trial& trial = trials_[position(number)];
   Trial begun = trial;
+  const auto enqueued = is_enqueued(trial) ? enqueued_point(trial, space) : std::nullopt;
+  if (enqueued) give_point(begun, space, *enqueued);
+  if (enqueued && !stage.empty()) begun.user_attributes[attribute::stage] = stage;
   begun.start = now();
   begun.state = State::running;
   if (is_shared()) begun.system_attributes[worker_attribute] = process_;
   storage_.resume(record_.id, begun);
   mine_.insert(number);
+  if (enqueued) {
+    std::erase(by_point_[point_hash(trial.point)], number);
+    by_point_[point_hash(begun.point)].push_back(number);
+  }
   return trial = std::move(begun);
 }
 

@@ -1,9 +1,9 @@
 // A study: trials towards one goal, in memory and in its storage.
 #pragma once
 
-#include <atomic>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <set>
 #include <span>
@@ -71,16 +71,29 @@ class QUASAR_API Study {
   // What the leader of a shared study says to its workers: "preparing" (from its hold on), "running" when they may join, or
   // "ended" and why; and how its heart beats, so that all processes take the same ones for dead.
   void announce(const std::string& state, const std::string& reason = "");
-  // Looks whether somebody has asked the leader, which this is, to stop; leader_message() knows it from then on. From any thread.
-  void look_for_a_stop();
 
-  // A worker hears whether the search has ended, and why, and the leader's heartbeat; the leader, whether it was asked to stop.
-  // From any thread.
+  // What leader_message() tells from then on: the words for which the study is asked, and what it answered. From any thread.
+  static const std::vector<std::string>& words();
+  void hear(const std::map<std::string, Json>& said);
+
+  // A worker hears whether the search has ended, and why, and the leader's heartbeat; the leader, whether it was asked to stop:
+  // as of the last refresh() or hear(). From any thread.
   struct LeaderMessage {
     std::optional<std::string> ended;
     HeartbeatOptions heartbeat;
   };
   LeaderMessage leader_message() const;
+
+  // What lives beside the study until its end, such as the heart that beats for its trials.
+  class Companion {
+   public:
+    Companion() = default;
+    virtual ~Companion() = default;
+    Companion(const Companion&) = delete;
+    Companion& operator=(const Companion&) = delete;
+  };
+  Companion* companion() const { return companion_.get(); }
+  void keep(std::unique_ptr<Companion> companion) { companion_ = std::move(companion); }
 
   // nullptr unless shared. Throws ConnectionLost.
   std::unique_ptr<StudyTransaction> transaction();
@@ -88,7 +101,8 @@ class QUASAR_API Study {
   // The transaction in which this trial was started or resumed was lost.
   void undo(int64_t number);
 
-  // Takes over what other processes did; nothing unless shared. Trials that they run are running here too.
+  // Takes over what other processes did; where the study is not shared, trials that other programs have added. Trials that others
+  // run are running here too.
   std::vector<Change> refresh();
 
   // In a transaction: says for others that this process's trial has claimed `hash`.
@@ -101,7 +115,8 @@ class QUASAR_API Study {
   // continued with this space.
   void check(const Space& space) const;
 
-  // Numbers of the waiting trials with this attribute `stage` ("": without) whose point is one of the space.
+  // Numbers of the waiting trials with this attribute `stage` ("": without) whose point is one of the space, and of enqueued ones
+  // (enqueued.hpp) of any stage.
   std::vector<int64_t> waiting(const Space& space, const std::string& stage) const;
 
   // Says anew which complete trials are good enough, for a study that is continued with another tolerance.
@@ -121,9 +136,11 @@ class QUASAR_API Study {
   // Trials that have failed as this study was opened, because their processes died too often (max_retry).
   const std::vector<int64_t>& died_too_often() const { return died_too_often_; }
 
-  // A running trial ended from outside: it waits as it was when it began. And runs again from now on, under its number.
+  // A running trial ended from outside: it waits as it was when it began.
   const Trial& release(int64_t number);
-  const Trial& resume(int64_t number);
+
+  // A waiting trial runs from now on, under its number. An enqueued one gets its point of the space, and the stage.
+  const Trial& resume(int64_t number, const Space& space, const std::string& stage);
 
   // Throws Error when there is no trial of this number.
   const Trial& at(int64_t number) const;
@@ -154,7 +171,11 @@ class QUASAR_API Study {
   std::string launch_, run_;
   StudyRecord record_;
   std::unique_ptr<StudyLock> lock_;
-  std::shared_ptr<std::atomic<bool>> asked_to_stop_ = std::make_shared<std::atomic<bool>>(false);
+  struct Heard {
+    std::mutex mutex;
+    Json leader, stop;  // as the attributes say
+  };
+  std::unique_ptr<Heard> heard_ = std::make_unique<Heard>();
   std::vector<Trial> trials_;
   std::unordered_map<uint64_t, std::vector<int64_t>> by_point_;  // numbers, by the hash of the point
   std::set<int64_t> unfinished_;                                 // numbers
@@ -162,6 +183,7 @@ class QUASAR_API Study {
   std::vector<int64_t> died_too_often_;
   int64_t begun_id_ = -1;  // of the trial that was started last
   std::optional<size_t> best_;
+  std::unique_ptr<Companion> companion_;  // the last member: it ends first
 };
 
 }  // namespace quasar::search

@@ -64,6 +64,8 @@ void Study::open(const StudyOptions& options) {
                          : "; choose another study_name"));
   }
   record_ = *found;
+  hear({{search_attribute, record_.user_attributes.value(search_attribute, Json())},
+        {stop_attribute, record_.user_attributes.value(stop_attribute, Json())}});
   if (worker_) heartbeat_ = heartbeat_of(record_.user_attributes.value(search_attribute, Json()), heartbeat_);
 }
 
@@ -107,15 +109,27 @@ void Study::announce(const std::string& state, const std::string& reason) {
                 {{"state", state}, {"reason", reason}, {"run", run_}, {"launch", launch_}, {"heartbeat", heartbeat}});
 }
 
-void Study::look_for_a_stop() {
-  if (!worker_ && sharing_ != nullptr && sharing_->attribute(record_.id, stop_attribute) == Json(run_)) *asked_to_stop_ = true;
+const std::vector<std::string>& Study::words() {
+  static const std::vector<std::string> all{search_attribute, stop_attribute};
+  return all;
+}
+
+void Study::hear(const std::map<std::string, Json>& said) {
+  const auto of = [&](const char* key) {
+    const auto found = said.find(key);
+    return found == said.end() ? Json() : found->second;
+  };
+  const std::scoped_lock lock(heard_->mutex);
+  heard_->leader = of(search_attribute);
+  heard_->stop = of(stop_attribute);
 }
 
 Study::LeaderMessage Study::leader_message() const {
-  if (!worker_ && *asked_to_stop_) return {"it was asked to stop (quasar study stop)", heartbeat_};
-  if (!worker_) return {std::nullopt, heartbeat_};
-  const Json said = sharing_->attribute(record_.id, search_attribute);
-  if (!said.is_object()) return {std::nullopt, heartbeat_};
+  const std::scoped_lock lock(heard_->mutex);
+  if (!worker_ && sharing_ != nullptr && heard_->stop == Json(run_))
+    return {"it was asked to stop (quasar study stop)", heartbeat_};
+  const Json& said = heard_->leader;
+  if (!worker_ || !said.is_object()) return {std::nullopt, heartbeat_};
   const bool over = said.value("state", "") == "ended";
   return {over ? std::optional(said.value("reason", "")) : std::nullopt, heartbeat_of(said, heartbeat_)};
 }

@@ -148,7 +148,7 @@ Job with_two_thirds(Job job) {
 }
 
 std::string why_rescued(const Job& job, const Summary& summary) {
-  if (!summary.best || summary.status == Status::interrupted || !summary.lost.empty()) return "";
+  if (!summary.best || summary.status == Status::interrupted || summary.asked_to_stop || !summary.lost.empty()) return "";
   if (summary.best->quality.poor()) return "the best model is poor: " + joined(summary.best->quality.reasons, "; ");
   if (summary.status == Status::goal_missed && job.words.contains("accuracy_criterion"))
     return "the goal is missed: " + summary.reason;

@@ -16,7 +16,7 @@ bool is_rescued(const Job& job);
 Job with_two_thirds(Job job);
 
 // Why: the best model is poor; it misses the goal that the user gave; quant_level auto met the goal with more than a quarter of
-// the multiply-adds in float. "": it needs none.
+// the multiply-adds in float. "": it needs none, or nobody wants more of it.
 std::string why_rescued(const Job& job, const Summary& summary);
 
 // Strategy repair towards answers that are of use, or that goal, from the same study's storage, in `folder`. On several machines

@@ -14,6 +14,7 @@
 #include "quasar/strategy/exit_policy.hpp"
 #include "quasar/studies/attributes.hpp"
 #include "quasar/trial/racing.hpp"
+#include "quasar/tune/foreign_trials.hpp"
 #include "quasar/tune/idle_forms.hpp"
 #include "quasar/tune/output_folder.hpp"
 #include "quasar/tune/prepared_job.hpp"
@@ -142,6 +143,7 @@ Ended run(Summary& summary, const TrialContext& context, const PreparedJob& prep
   guard.expect_folder();
   summary.reason = guard.has_stopped() ? guard.lost_study() : in_the_users_words(context.job.limits, out.finding.result.reason);
   const bool interrupted = out.finding.result.end == search::RunResult::End::interrupted;
+  summary.asked_to_stop = study.leader_message().ended.has_value();
   study.announce("ended", interrupted ? "it was interrupted" : summary.reason);
   out.late = search::late_trials(study, patience_with_workers);
   if (out.late.running > 0) warn(summary, log, still_running(out.late.running));
@@ -173,6 +175,7 @@ void conclude(Summary& summary, const TrialContext& context, const PreparedJob& 
   summary.trials.assign(study.trials().begin(), study.trials().end());
   warn_of_direction(summary, context.job.aim, log);
   warn_of_missing_models(summary, context.job, study, log);
+  for (const auto& told : words_on_foreign_trials(study.trials())) warn(summary, log, told);
   summary.front = search::pareto_front(own_trials(study), context.job.aim.goals.directions());
   summary.counts = search::sum(finding.result.counts, late.counts);
   summary.story = finding.story;

@@ -66,6 +66,7 @@ struct Summary {
   Status status = Status::ok;
   std::string reason;  // why the search ended, in words
   std::string lost;    // what became of the study while the search ran, so that its trials are not found again; "": nothing
+  bool asked_to_stop = false;  // somebody asked its leader to stop (`quasar study stop`), and wants no more of it
   Measured baseline;
   Json head = nullptr;  // of the model, as eval::to_json() writes it; null: it was not looked for
   std::optional<Winner> best;

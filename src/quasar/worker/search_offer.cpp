@@ -104,7 +104,7 @@ std::optional<SearchOffer> offer_of_search(search::Storage& storage, const Offer
       throw Error("there is no search to work for: waited " + Json(wanted.patience).dump() + " s for " +
                   what_is_awaited(wanted, count) + "; start `quasar search` with this storage, or wait longer (--wait)");
     waiting.say(what_is_awaited(wanted, count), log);
-    Waiting::a_second();
+    waiting.for_news(storage);
   }
 }
 

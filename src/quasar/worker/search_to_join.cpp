@@ -158,8 +158,8 @@ SearchToJoin::Found SearchToJoin::wait(double patience, const Log& log) const {
       throw NoSearch("there is no search to work for: waited " + Json(patience).dump() + " s for " + now.missing +
                      "; start `quasar search` with the same storage, or wait longer (--wait)");
     waiting.say(now.missing, log);
-    Waiting::a_second();
-    // One question a second, whatever the database holds. It comes before the look, so that nothing falls between them.
+    waiting.for_news(storage_);
+    // One question, whatever the database holds. It comes before the look, so that nothing falls between them.
     std::string now_leading = storage_.sharing()->leaders(search::search_attribute);
     if (leaders == now_leading && now.trouble.empty()) continue;
     leaders = std::move(now_leading);

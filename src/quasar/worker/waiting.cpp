@@ -16,11 +16,15 @@ void Waiting::say(const std::string& what, const Log& log) {
   tell(log, Level::info, words_on_waiting(what, left()));
 }
 
-void Waiting::a_second() {
-  for (int i = 0; i < 10; ++i) {
-    throw_if_cancelled();
-    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+void Waiting::for_news(search::Storage& storage) const {
+  constexpr double longest = 5, second = 1;  // seconds: of a leader that has died nobody tells
+  throw_if_cancelled();
+  try {
+    storage.sharing()->wait_for_news(-1, std::clamp(left(), 0.1, longest), current_cancellation());
+  } catch (const search::ConnectionLost&) {  // whoever asks next waits for it
+    std::this_thread::sleep_for(std::chrono::duration<double>(second));
   }
+  throw_if_cancelled();
 }
 
 std::string words_on_waiting(const std::string& what, double left) {

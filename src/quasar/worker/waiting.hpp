@@ -1,10 +1,11 @@
-// Waiting for a search: one question a second, and a word on it now and then.
+// Waiting for a search: as long as nobody tells of one, one question every few seconds, and a word on it now and then.
 #pragma once
 
 #include <string>
 
 #include "quasar/base/log.hpp"
 #include "quasar/base/stopwatch.hpp"
+#include "quasar/search/storage.hpp"
 
 namespace quasar::tune {
 
@@ -19,8 +20,8 @@ class Waiting {
   // any more.
   void say(const std::string& what, const Log& log);
 
-  // Throws Cancelled.
-  static void a_second();
+  // Until somebody tells of a search in the storage, but no longer than a few seconds, or than is left. Throws Cancelled.
+  void for_news(search::Storage& storage) const;
 
  private:
   double patience_, next_ = 0;

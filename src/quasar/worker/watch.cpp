@@ -45,8 +45,8 @@ std::function<bool()> nobody_has_led_for(double seconds, const search::Study& st
 }  // namespace
 
 LeaderWatch::LeaderWatch(const search::Study& study, std::optional<double> seconds, std::stop_token outer)
-    : Watch(seconds ? nobody_has_led_for(*seconds, study) : nullptr,
-            std::min({study.heartbeat().interval, seconds.value_or(1), 1.0}), std::move(outer)) {}
+    : Watch(seconds ? nobody_has_led_for(*seconds, study) : nullptr, std::min(study.heartbeat().interval, seconds.value_or(1)),
+            std::move(outer)) {}
 
 namespace {
 

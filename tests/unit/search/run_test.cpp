@@ -99,6 +99,48 @@ TEST(Run, WhatIsKnownIsNotProposedWhileThereIsSomethingNew) {
   }
 }
 
+// As Optuna's users enqueue trials: values without a point, of all parameters or of some; before the search and while it runs.
+TEST(Run, EnqueuedTrialsRun) {
+  const TemporaryFolder folder;
+  const Space space = space_36();
+  for (const std::string& url : {std::string("memory"), "sqlite:///" + (folder.path() / "study.db").string()}) {
+    SCOPED_TRACE(url);
+    const auto storage = open_storage(url);
+    const int64_t id = storage->create("s", {Direction::minimize}).id;
+    const auto enqueue = [&](Storage& into, const Json& values) {
+      Trial trial;
+      trial.state = State::waiting;
+      trial.system_attributes["fixed_params"] = values;
+      into.start(id, trial);
+    };
+    enqueue(*storage, {{"a", 5}, {"b", 4}});
+    enqueue(*storage, {{"b", 3}});
+    enqueue(*storage, {{"b", 17}});     // no value of b
+    enqueue(*storage, {{"other", 1}});  // no parameter
+    const bool is_file = url != "memory";
+    const auto other = is_file ? open_storage(url) : nullptr;
+    Study study(*storage, {.name = "s", .resume = true});
+    const auto result = run({.stage = "first"}, study, space, *samplers::table().make("random"),
+                            stop_conditions({{"n_trials", 6}}), [&](RunningTrial& job) {
+                              if (job.number() == 4 && other) enqueue(*other, {{"a", 0}, {"b", 0}});
+                              return sum(job);
+                            });
+    EXPECT_EQ(result.counts.complete, 6u);
+    EXPECT_EQ(study.at(0).values, std::vector<double>{45});
+    EXPECT_EQ(study.at(0).user_attributes[attribute::stage], "first");
+    EXPECT_EQ(study.at(1).point.find("b")->get<int>(), 3);
+    EXPECT_EQ(study.at(2).state, State::waiting);
+    EXPECT_EQ(study.at(3).state, State::waiting);
+    if (is_file) {
+      EXPECT_EQ(study.at(5).values, std::vector<double>{0});
+    }
+    const auto stored = storage->trials(id);
+    EXPECT_EQ(stored.at(0).point, (Point{{"a", 5}, {"b", 4}}));
+    EXPECT_EQ(stored.at(1).point, study.at(1).point);
+    EXPECT_EQ(stored.at(2).state, State::waiting);
+  }
+}
+
 TEST(Run, GridRefusesRangesBeforeTheStart) {
   Fixture f;
   f.space = Space::parse({{"a", 1}, {"p", {{"only_if", "a"}, {"n", {{"type", "int"}, {"low", 1}, {"high", 3}}}}}});

@@ -362,11 +362,11 @@ TEST(Study, TrialsOfADeadProcessWaitAndRunAgain) {
   EXPECT_EQ(study.waiting(space, ""), std::vector<int64_t>{1});
   EXPECT_TRUE(study.waiting(space, "another stage").empty());
   EXPECT_TRUE(study.waiting(Space::parse({{"a", {1, 2}}}), "").empty());
-  Trial again = study.resume(1);
+  Trial again = study.resume(1, space, "");
   EXPECT_EQ(again.point, space.at(1));
   EXPECT_EQ(stored().state, State::running);
   EXPECT_TRUE(stored().start);
-  EXPECT_THROW(study.resume(1), Error);
+  EXPECT_THROW(study.resume(1, space, ""), Error);
   again.state = State::complete;
   again.values = {0.25};
   study.finish(again);
@@ -387,7 +387,7 @@ TEST(Study, TrialsThatKillTheirProcessFailInTheEnd) {
       study.start(space, space.at(1));
     } else {
       ASSERT_EQ(study.trials()[0].state, State::waiting) << death;
-      study.resume(0);
+      study.resume(0, space, "");
     }
   }
   const auto storage = open_storage(path);

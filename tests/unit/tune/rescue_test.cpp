@@ -40,5 +40,14 @@ TEST(Rescue, AGoalThatWasNotMeasuredIsNotJudged) {
   EXPECT_EQ(repaired.summary.status, Status::ok);
 }
 
+TEST(Rescue, WhoeverWasAskedToStopGoesOnWithNothing) {
+  Repaired missed(0.98);
+  missed.whole.words = {{"accuracy_criterion", Json::object()}};
+  missed.summary.status = Status::goal_missed;
+  EXPECT_NE(why_rescued(missed.whole, missed.summary), "");
+  missed.summary.asked_to_stop = true;
+  EXPECT_EQ(why_rescued(missed.whole, missed.summary), "");
+}
+
 }  // namespace
 }  // namespace quasar::tune

@@ -1,14 +1,13 @@
 #include "quasar/search/study.hpp"
 
 #include <CLI/CLI.hpp>
-#include <chrono>
 #include <iostream>
-#include <thread>
 
 #include "quasar/base/cancellation.hpp"
 #include "quasar/base/names.hpp"
 #include "quasar/base/printable.hpp"
 #include "quasar/base/secrets.hpp"
+#include "quasar/base/stopwatch.hpp"
 #include "quasar/base/system/signals.hpp"
 #include "quasar/cli/command.hpp"
 #include "quasar/report/study_view.hpp"
@@ -59,7 +58,7 @@ class Studies final : public Command {
 
   // Asks the leader, and waits for it to say that it has ended.
   Json stopped() const {
-    constexpr int patience = 120;  // seconds
+    constexpr double patience = 120, untold = 1;  // seconds; a leader that says that it has ended is heard at once
     const auto storage = search::open_storage(address_);
     const auto study = report::study_in(*storage, name_);
     if (storage->sharing() == nullptr)
@@ -68,14 +67,14 @@ class Studies final : public Command {
       throw Error("nobody leads the search of the study '" + study.name + "', so that there is nothing to stop");
     const auto said = [&] { return storage->sharing()->attribute(study.id, search::search_attribute); };
     storage->set_attribute(study.id, search::stop_attribute, said().value("run", Json()));
-    for (int i = 0; i < 10 * patience; ++i) {
+    for (const Stopwatch watch; watch.seconds() < patience;) {
       if (const Json now = said(); now.value("state", "") == "ended")
         return {{"stopped", study.name}, {"reason", now.value("reason", "")}};
       throw_if_cancelled();
-      std::this_thread::sleep_for(std::chrono::milliseconds(100));
+      storage->sharing()->wait_for_news(study.id, untold, stop_requested());
     }
-    throw Error("the study '" + study.name + "' was asked to stop, but its leader has not ended within " +
-                    std::to_string(patience) + " s: it prepares still, or its own message says more",
+    throw Error("the study '" + study.name + "' was asked to stop, but its leader has not ended within " + Json(patience).dump() +
+                    " s: it prepares still, or its own message says more",
                 Blame::world);
   }
 

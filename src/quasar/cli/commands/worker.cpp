@@ -64,19 +64,16 @@ class Worker final : public Command {
     if (!storage_.empty()) throw Error("the address is given twice, alone and by --storage");
     catch_signals();
     const CancelScope scope(stop_requested());
-    const auto storage = search::open_storage(address);
     const Log log = [this](Level level, const std::string& text) {
       if (level == Level::warning || (level == Level::info && !quiet_)) std::cerr << printable_message(text) << "\n";
     };
-    storage->tell_to(log);
     for (;;) {
-      const auto offer = tune::offer_of_search(*storage,
-                                               {.address = address,
-                                                .study = study_,
-                                                .patience = how.patience,
-                                                .allow_code = allow_code_,
-                                                .none_is_good = how.until_idle.has_value()},
-                                               log);
+      const auto offer = offer_in({.address = address,
+                                   .study = study_,
+                                   .patience = how.patience,
+                                   .allow_code = allow_code_,
+                                   .none_is_good = how.until_idle.has_value()},
+                                  log);
       if (!offer) return report_idle();
       arguments_.use(offer->words, offer->folder);
       tune::Job job = arguments_.read([](Json&) {});
@@ -86,6 +83,13 @@ class Worker final : public Command {
       // Where there was something to do, there may be again: the next search.
       if (!how.until_idle || end.idle || end.code != exit_done || stop_requested().stop_requested()) return end.code;
     }
+  }
+
+  // Over a connection that has ended when the search is joined, which has its own.
+  static std::optional<tune::SearchOffer> offer_in(const tune::OfferWanted& wanted, const Log& log) {
+    const auto storage = search::open_storage(wanted.address);
+    storage->tell_to(log);
+    return tune::offer_of_search(*storage, wanted, log);
   }
 
   int report_idle() const {

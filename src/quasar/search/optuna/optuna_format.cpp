@@ -26,11 +26,6 @@ Json stored(const Json& choice) {
   return quoted ? Json(text_of(choice)) : choice;
 }
 
-Json restored(const Json& choice) {
-  if (!choice.is_string() || !reads_as_json(choice.get_ref<const std::string&>())) return choice;
-  return json_in(choice.get_ref<const std::string&>()).value_or(choice);  // else a text of a study that Optuna made
-}
-
 [[noreturn]] void no_distribution(const std::string& text) {
   throw Error("'" + text + "' is no distribution of a parameter");
 }
@@ -60,6 +55,11 @@ Real real_of(const Json& attributes, bool log, const std::string& text) {
 }
 
 }  // namespace
+
+Json restored(const Json& choice) {
+  if (!choice.is_string() || !reads_as_json(choice.get_ref<const std::string&>())) return choice;
+  return json_in(choice.get_ref<const std::string&>()).value_or(choice);  // else a text of a study that Optuna made
+}
 
 std::string text_of(const Json& value) {
   return value.dump(-1, ' ', false, Json::error_handler_t::replace);

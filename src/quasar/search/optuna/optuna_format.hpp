@@ -31,6 +31,9 @@ Json value_of(const Distribution& distribution, double number, const std::string
 // For messages: "0.5", "inf", "nan".
 std::string shown(double number);
 
+// A choice as Optuna's users give it, in a trial that they enqueue: it stands as the text of its JSON where choices do.
+Json restored(const Json& choice);
+
 const char* text_of(State state);  // "RUNNING" …
 State state_of(const std::string& text);
 const char* text_of(Direction direction);  // "MINIMIZE", "MAXIMIZE"

@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <iterator>
 #include <limits>
+#include <variant>
 
 #include "quasar/base/json.hpp"
 #include "quasar/base/printable.hpp"
+#include "quasar/search/enqueued.hpp"
 #include "quasar/search/optuna/optuna_format.hpp"
 #include "quasar/search/optuna/optuna_numbers.hpp"
 #include "quasar/search/optuna/placeholders.hpp"
@@ -38,34 +40,19 @@ void bind_into(soci::statement& statement, const Into& into) {
   statement.exchange(into);
 }
 
-// Runs the query with these numbers bound in their order, and calls visit() after each row has gone into the variables.
+using Bound = std::variant<int64_t, std::string>;
+
+// Runs the query with these values bound in their order, and calls visit() after each row has gone into the variables.
 template <class Visit, class... Into>
-void each(soci::session& sql, const std::string& query, const std::vector<int64_t>& bound, const Visit& visit, Into&&... into) {
+void each(soci::session& sql, const std::string& query, const std::vector<Bound>& bound, const Visit& visit, Into&&... into) {
   soci::statement statement(sql);
-  for (const int64_t& number : bound) statement.exchange(soci::use(number));
+  for (const Bound& one : bound) std::visit([&](const auto& value) { statement.exchange(soci::use(value)); }, one);
   (bind_into(statement, into), ...);
   statement.alloc();
   statement.prepare(query, soci::details::st_one_time_query);
   statement.define_and_bind();
   statement.execute();
   while (statement.fetch()) visit();
-}
-
-// Which rows of trials `t`, as a condition and what is bound to it.
-struct Which {
-  std::string condition = "t.study_id = :s";
-  std::vector<int64_t> bound;
-};
-
-Which all_of(int64_t study) {
-  return {.bound = {study}};
-}
-
-Which only(int64_t study, const std::vector<int64_t>& ids) {
-  Which out = all_of(study);
-  out.condition += " AND t.trial_id IN " + placeholders("i", ids.size());
-  out.bound.insert(out.bound.end(), ids.begin(), ids.end());
-  return out;
 }
 
 // What is wrong with these rows is said to be this study's.
@@ -102,127 +89,79 @@ void of_trial(Trial& trial, const Work& work) {
   }
 }
 
-// What a trial itself says. `objectives`: how many its study has.
-std::vector<Trial> read_heads(soci::session& sql, const Which& which, int64_t& objectives) {
-  std::vector<Trial> out;
-  Trial trial;
-  Cell<int64_t> number;
-  std::string state;
-  std::string begin;
-  std::string end;
-  soci::indicator has_begin = soci::i_ok;
-  soci::indicator has_end = soci::i_ok;
-  const auto visit = [&] {
-    trial.number = whole_in(number, "a trial's number");
-    of_trial(trial, [&](Trial& one) {
-      one.state = state_of(state);
-      one.start = has_begin == soci::i_ok ? std::optional(time_of(begin)) : std::nullopt;
-      one.complete = has_end == soci::i_ok ? std::optional(time_of(end)) : std::nullopt;
-    });
-    out.push_back(trial);
-  };
-  each(sql,
-       "SELECT trial_id, " + whole_column("number") +
-           ", state, datetime_start, datetime_complete, (SELECT COUNT(*) FROM study_directions d WHERE "
-           "d.study_id = t.study_id) FROM trials t WHERE " +
-           which.condition + " ORDER BY number",
-       which.bound, visit, soci::into(trial.id), number, soci::into(state), soci::into(begin, has_begin),
-       soci::into(end, has_end), soci::into(objectives));
-  for (size_t i = 0; i < out.size(); ++i) {
-    const int64_t one = out[i].number;
-    const auto wrong = [&](const char* how) { throw Error("trial number " + std::to_string(one) + how); };
-    if (one < 0) wrong(" is negative");
-    if (one > std::numeric_limits<int32_t>::max()) wrong(" is larger than any that Optuna's schema holds");
-    if (i > 0 && one == out[i - 1].number) wrong(" is there twice");
-  }
-  return out;
-}
+// Everything of some trials in one statement: rows of several kinds, with the columns that some kind has. So it is of one moment,
+// and one journey to the server.
+enum class Kind { study, head, parameter, value, intermediate, user, system, claim, word };
 
-template <class TrialOf>
-void read_parameters(soci::session& sql, const Which& which, const TrialOf& trial_of) {
-  int64_t id = 0;
-  std::string name;
-  std::string text;
-  Cell<double> number;
-  std::map<std::string, DistributionPtr> known;  // trials share them
-  const auto visit = [&] {
-    of_trial(trial_of(id), [&](Trial& trial) {
-      DistributionPtr& distribution = known[text];
-      if (!distribution) distribution = std::make_shared<Distribution>(distribution_of(text));
-      const auto whole = name.size() >= longest_name ? long_name_in(text) : std::nullopt;
-      const std::string what = "the value of '" + name + "'";
-      trial.point.set(whole.value_or(name), value_of(*distribution, real_in(number, what), what));
-      trial.distributions.push_back(distribution);
-    });
-  };
-  each(sql,
-       "SELECT p.trial_id, param_name, " + real_column("param_value") +
-           ", distribution_json FROM trial_params p JOIN trials t "
-           "ON t.trial_id = p.trial_id WHERE " +
-           which.condition + " ORDER BY param_id",
-       which.bound, visit, soci::into(id), soci::into(name), number, soci::into(text));
-}
-
-template <class TrialOf>
-void read_values(soci::session& sql, const Which& which, const TrialOf& trial_of) {
-  int64_t id = 0;
+struct Row {
+  int kind = 0;
+  int64_t trial = 0;
   Cell<int64_t> place;
-  Cell<double> value;
-  std::string type;
-  const auto objective = [&](Trial& trial) {
-    const int64_t next = static_cast<int64_t>(trial.values.size());
-    const int64_t given = whole_in(place, "the number of an objective");
-    if (given != next)
-      throw Error("it has a value of objective " + std::to_string(given) + ", but none of " + std::to_string(next));
-    trial.values.push_back(typed_in(value, type, "its value"));
-  };
-  const auto intermediate = [&](Trial& trial) {
-    const int64_t step = whole_in(place, "the step of an intermediate value");
-    trial.intermediate[step] = typed_in(value, type, "its intermediate value at step " + std::to_string(step));
-  };
-  const auto read = [&](const std::string& table, const std::string& columns, const std::string& order, const auto& work) {
-    each(
-        sql,
-        "SELECT v.trial_id, " + columns + " FROM " + table + " v JOIN trials t ON t.trial_id = v.trial_id WHERE " +
-            which.condition + order,
-        which.bound, [&] { of_trial(trial_of(id), work); }, soci::into(id), place, value, soci::into(type));
-  };
-  read("trial_values", whole_column("objective") + ", " + real_column("value") + ", value_type",
-       " ORDER BY v.trial_id, objective", objective);
-  read("trial_intermediate_values", whole_column("step") + ", " + real_column("intermediate_value") + ", intermediate_value_type",
-       "", intermediate);
-}
+  Cell<double> number;
+  std::string name, text, more;
+  soci::indicator has_name = soci::i_ok, has_text = soci::i_ok, has_more = soci::i_ok;
+};
 
-// One number per constraint, or null where it was infinite; null in their place where Optuna's function failed. Optuna stores no
-// NaN.
-Json constraints_in(const std::string& text) {
-  Json value = parse_json(json_of_python(text), std::string("attribute '") + constraints_attribute + "'");
-  const auto is_number = [](const Json& one) { return one.is_number() || one.is_null(); };
-  const bool good = value.is_null() || (value.is_array() && std::ranges::all_of(value, is_number));
-  if (good && text.find("NaN") == std::string::npos) return value;
-  throw Error("its constraints are " + printable_name(text) + ", but must be a list of numbers: the study is damaged");
-}
+// The columns of one kind of rows; what is not named is nothing.
+struct Columns {
+  Kind kind;
+  std::string from;
+  std::string trial = "0", order = "0", place = "", number = "", name = "NULL", text = "NULL", more = "NULL";
 
-template <class TrialOf>
-void read_attributes(soci::session& sql, const Which& which, const std::string& kind, const TrialOf& trial_of) {
-  int64_t id = 0;
-  std::string key;
-  std::string text;
-  const auto visit = [&] {
-    of_trial(trial_of(id), [&](Trial& trial) {
-      Json& attributes = kind == "user" ? trial.user_attributes : trial.system_attributes;
-      if (kind == "system" && key == constraints_attribute) {
-        attributes[key] = constraints_in(text);
-      } else if (auto value = attribute_in(key, text)) {
-        attributes[key] = std::move(*value);
-      }
-    });
+  std::string sql() const {
+    const auto as_text = [](const std::string& column) { return "CAST(" + column + " AS TEXT)"; };
+    const std::string no_place = "CAST(NULL AS INTEGER), CAST(NULL AS TEXT)";
+    const std::string no_number = "CAST(NULL AS DOUBLE PRECISION), CAST(NULL AS TEXT)";
+    return "SELECT " + std::to_string(static_cast<int>(kind)) + " AS kind, " + trial + " AS trial, " + order +
+           " AS place_in_kind, " + (place.empty() ? no_place : whole_column(place)) + ", " +
+           (number.empty() ? no_number : real_column(number)) + ", " + as_text(name) + ", " + as_text(text) + ", " +
+           as_text(more) + " FROM " + from;
+  }
+};
+
+// `few`: PostgreSQL looks each of the chosen trials up, instead of going through all there are.
+std::vector<Columns> columns_of_trials(bool few) {
+  const std::string chosen = few ? " = ANY(ARRAY(SELECT trial_id FROM chosen))" : " IN (SELECT trial_id FROM chosen)";
+  const auto of = [&](const std::string& table) { return table + " v WHERE v.trial_id" + chosen; };
+  const auto attributes = [&](Kind kind, const std::string& name) {
+    return Columns{.kind = kind,
+                   .from = of("trial_" + name + "_attributes"),
+                   .trial = "v.trial_id",
+                   .order = "trial_" + name + "_attribute_id",
+                   .name = "\"key\"",
+                   .text = "value_json"};
   };
-  each(sql,
-       "SELECT a.trial_id, \"key\", value_json FROM trial_" + kind +
-           "_attributes a JOIN trials t ON t.trial_id = a.trial_id WHERE " + which.condition + " ORDER BY trial_" + kind +
-           "_attribute_id",
-       which.bound, visit, soci::into(id), soci::into(key), soci::into(text));
+  return {{.kind = Kind::head,
+           .from = "chosen t",
+           .trial = "t.trial_id",
+           .order = "number",
+           .place = "number",
+           .name = "state",
+           .text = "datetime_start",
+           .more = "datetime_complete"},
+          {.kind = Kind::parameter,
+           .from = of("trial_params"),
+           .trial = "v.trial_id",
+           .order = "param_id",
+           .number = "param_value",
+           .name = "param_name",
+           .text = "distribution_json"},
+          {.kind = Kind::value,
+           .from = of("trial_values"),
+           .trial = "v.trial_id",
+           .order = "objective",
+           .place = "objective",
+           .number = "value",
+           .name = "value_type"},
+          {.kind = Kind::intermediate,
+           .from = of("trial_intermediate_values"),
+           .trial = "v.trial_id",
+           .order = "step",
+           .place = "step",
+           .number = "intermediate_value",
+           .name = "intermediate_value_type"},
+          attributes(Kind::user, "user"),
+          attributes(Kind::system, "system")};
 }
 
 // Whoever reads a study takes it that what is complete has its values.
@@ -235,30 +174,166 @@ void expect_values(const std::vector<Trial>& trials, int64_t objectives) {
   }
 }
 
-std::vector<Trial> read(soci::session& sql, const Which& which) {
-  int64_t objectives = 0;
-  std::vector<Trial> out = read_heads(sql, which, objectives);
-  if (out.empty()) return out;
-  std::map<int64_t, Trial*> by_id;
-  for (Trial& trial : out) by_id[trial.id] = &trial;
-  const auto trial_of = [&](int64_t id) -> Trial& {
-    const auto found = by_id.find(id);
-    if (found == by_id.end()) throw Error("there is something of a trial " + std::to_string(id) + ", which the study has not");
-    return *found->second;
-  };
-  read_parameters(sql, which, trial_of);
-  read_values(sql, which, trial_of);
-  expect_values(out, objectives);
-  read_attributes(sql, which, "user", trial_of);
-  read_attributes(sql, which, "system", trial_of);
-  return out;
+// One number per constraint, or null where it was infinite; null in their place where Optuna's function failed. Optuna stores no
+// NaN.
+Json constraints_in(const std::string& text) {
+  Json value = parse_json(json_of_python(text), std::string("attribute '") + constraints_attribute + "'");
+  const auto is_number = [](const Json& one) { return one.is_number() || one.is_null(); };
+  const bool good = value.is_null() || (value.is_array() && std::ranges::all_of(value, is_number));
+  if (good && text.find("NaN") == std::string::npos) return value;
+  throw Error("its constraints are " + printable_name(text) + ", but must be a list of numbers: the study is damaged");
 }
 
-// The same; what is wrong is said to be this study's.
-std::vector<Trial> read(soci::session& sql, int64_t study, const Which& which) {
-  std::string name;
-  sql << "SELECT study_name FROM studies WHERE study_id = :s", soci::use(study), soci::into(name);
-  return of_study(name, [&] { return read(sql, which); });
+// What the rows of one statement amount to.
+class Reader {
+ public:
+  // Throws Error for a row that makes no sense; what is wrong is said to be this study's.
+  void take(const Row& row) {
+    if (row.kind == static_cast<int>(Kind::study)) {
+      name_ = row.name;
+      objectives_ = std::stoll(row.text);
+      return;
+    }
+    of_study(name_, [&] { take_of_study(row); });
+  }
+
+  // Once all rows were taken.
+  Updates updates() {
+    of_study(name_, [&] { expect_values(updates_.trials, objectives_); });
+    return std::move(updates_);
+  }
+
+ private:
+  void take_of_study(const Row& row) {
+    switch (static_cast<Kind>(row.kind)) {
+      case Kind::study:
+        return;
+      case Kind::head:
+        return head(row);
+      case Kind::parameter:
+        return of_trial(trial_of(row.trial), [&](Trial& trial) { parameter(trial, row); });
+      case Kind::value:
+        return of_trial(trial_of(row.trial), [&](Trial& trial) { value(trial, row); });
+      case Kind::intermediate:
+        return of_trial(trial_of(row.trial), [&](Trial& trial) { intermediate(trial, row); });
+      case Kind::user:
+        return of_trial(trial_of(row.trial), [&](Trial& trial) { user_attribute(trial, row); });
+      case Kind::system:
+        return of_trial(trial_of(row.trial), [&](Trial& trial) { system_attribute(trial, row); });
+      case Kind::claim:
+        if (const auto own = attribute_in(attribute::plan_hash, row.text))
+          updates_.plan_hashes[row.trial] = own->get<std::string>();
+        return;
+      case Kind::word:
+        if (auto said = attribute_in(row.name, row.text)) updates_.words[row.name] = std::move(*said);
+        return;
+    }
+  }
+
+  // What a trial itself says.
+  void head(const Row& row) {
+    Trial trial;
+    trial.id = row.trial;
+    trial.number = whole_in(row.place, "a trial's number");
+    const auto wrong = [&](const char* how) { throw Error("trial number " + std::to_string(trial.number) + how); };
+    if (trial.number < 0) wrong(" is negative");
+    if (trial.number > std::numeric_limits<int32_t>::max()) wrong(" is larger than any that Optuna's schema holds");
+    if (!updates_.trials.empty() && trial.number == updates_.trials.back().number) wrong(" is there twice");
+    of_trial(trial, [&](Trial& one) {
+      one.state = state_of(row.name);
+      if (row.has_text == soci::i_ok) one.start = time_of(row.text);
+      if (row.has_more == soci::i_ok) one.complete = time_of(row.more);
+    });
+    places_[trial.id] = updates_.trials.size();
+    updates_.trials.push_back(std::move(trial));
+  }
+
+  Trial& trial_of(int64_t id) {
+    const auto found = places_.find(id);
+    if (found == places_.end()) throw Error("there is something of a trial " + std::to_string(id) + ", which the study has not");
+    return updates_.trials[found->second];
+  }
+
+  void parameter(Trial& trial, const Row& row) {
+    DistributionPtr& distribution = known_[row.text];
+    if (!distribution) distribution = std::make_shared<Distribution>(distribution_of(row.text));
+    const auto whole = row.name.size() >= longest_name ? long_name_in(row.text) : std::nullopt;
+    const std::string what = "the value of '" + row.name + "'";
+    trial.point.set(whole.value_or(row.name), value_of(*distribution, real_in(row.number, what), what));
+    trial.distributions.push_back(distribution);
+  }
+
+  static void value(Trial& trial, const Row& row) {
+    const int64_t next = static_cast<int64_t>(trial.values.size());
+    const int64_t given = whole_in(row.place, "the number of an objective");
+    if (given != next)
+      throw Error("it has a value of objective " + std::to_string(given) + ", but none of " + std::to_string(next));
+    trial.values.push_back(typed_in(row.number, row.name, "its value"));
+  }
+
+  static void intermediate(Trial& trial, const Row& row) {
+    const int64_t step = whole_in(row.place, "the step of an intermediate value");
+    trial.intermediate[step] = typed_in(row.number, row.name, "its intermediate value at step " + std::to_string(step));
+  }
+
+  static void user_attribute(Trial& trial, const Row& row) {
+    if (auto value = attribute_in(row.name, row.text)) trial.user_attributes[row.name] = std::move(*value);
+  }
+
+  static void system_attribute(Trial& trial, const Row& row) {
+    if (row.name == constraints_attribute) {
+      trial.system_attributes[row.name] = constraints_in(row.text);
+    } else if (auto value = attribute_in(row.name, row.text)) {
+      if (row.name == enqueued_attribute && value->is_object()) {
+        for (Json& choice : *value) choice = restored(choice);
+      }
+      trial.system_attributes[row.name] = std::move(*value);
+    }
+  }
+
+  std::string name_;
+  int64_t objectives_ = 0;
+  Updates updates_;
+  std::map<int64_t, size_t> places_;              // of trials, by id
+  std::map<std::string, DistributionPtr> known_;  // trials share them
+};
+
+// Which rows to read: trials of the study under a condition on `t`, and kinds of rows besides.
+struct Which {
+  int64_t study;
+  std::string condition = {};  // instead of all of them: on few
+  std::vector<Bound> bound = {};
+  std::vector<Columns> more = {};
+  std::vector<Bound> bound_of_more = {};
+};
+
+Updates read(soci::session& sql, const Which& which) {
+  // Few of them are found by their ids, whatever PostgreSQL has estimated: "+ 0" hides the study from its indices.
+  const std::string those = which.condition.empty() ? "t.study_id = :s" : "t.study_id + 0 = :s AND " + which.condition;
+  std::string query =
+      "WITH chosen AS (SELECT t.trial_id, t.number, t.state, t.datetime_start, t.datetime_complete FROM trials t WHERE " + those +
+      ") ";
+  const Columns study{.kind = Kind::study,
+                      .from = "studies s WHERE s.study_id = :n",
+                      .name = "study_name",
+                      .text = "(SELECT COUNT(*) FROM study_directions d WHERE d.study_id = s.study_id)"};
+  query += study.sql();
+  for (const Columns& kind : columns_of_trials(!which.condition.empty())) query += " UNION ALL " + kind.sql();
+  for (const Columns& kind : which.more) query += " UNION ALL " + kind.sql();
+  query += " ORDER BY 1, 3";
+  std::vector<Bound> bound{which.study};
+  std::ranges::copy(which.bound, std::back_inserter(bound));
+  bound.emplace_back(which.study);
+  std::ranges::copy(which.bound_of_more, std::back_inserter(bound));
+  Reader reader;
+  Row row;
+  int64_t place_in_kind = 0;
+  soci::indicator has_place = soci::i_ok;
+  each(
+      sql, query, bound, [&] { reader.take(row); }, soci::into(row.kind), soci::into(row.trial),
+      soci::into(place_in_kind, has_place), row.place, row.number, soci::into(row.name, row.has_name),
+      soci::into(row.text, row.has_text), soci::into(row.more, row.has_more));
+  return reader.updates();
 }
 
 }  // namespace
@@ -274,46 +349,54 @@ std::vector<StudyRecord> read_studies(soci::session& sql) {
 }
 
 std::vector<Trial> read_trials(soci::session& sql, int64_t study) {
-  return read(sql, study, all_of(study));
+  return read(sql, {.study = study}).trials;
 }
 
-std::vector<Trial> read_trials(soci::session& sql, int64_t study, const std::vector<int64_t>& ids) {
-  std::vector<Trial> out;
-  for (size_t i = 0; i < ids.size(); i += most_rows) {
-    const auto begin = ids.begin() + static_cast<ptrdiff_t>(i);
-    auto some = read(sql, study, only(study, {begin, begin + static_cast<ptrdiff_t>(std::min(most_rows, ids.size() - i))}));
-    std::ranges::move(some, std::back_inserter(out));
-  }
-  std::ranges::sort(out, {}, &Trial::number);
-  return out;
+Updates read_updates(soci::session& sql, int64_t study, int64_t after, const std::map<int64_t, State>& known,
+                     const std::vector<std::string>& words) {
+  std::vector<int64_t> running, waiting;
+  for (const auto& [id, state] : known) (state == State::running ? running : waiting).push_back(id);
+  const std::string ran = array_of(running), waited = array_of(waiting);
+  Which which{.study = study};
+  which.condition =
+      "(t.trial_id > :a OR (t.trial_id = ANY(CAST(:r AS bigint[])) AND t.state <> 'RUNNING') OR "
+      "(t.trial_id = ANY(CAST(:w AS bigint[])) AND t.state <> 'WAITING'))";
+  which.bound = {after, ran, waited};
+  which.more = {{.kind = Kind::claim,
+                 .from = "trial_user_attributes v JOIN trials r ON r.trial_id = v.trial_id WHERE r.trial_id = ANY(CAST(:c AS "
+                         "bigint[])) AND r.state = 'RUNNING' AND v.\"key\" = 'plan_hash'",
+                 .trial = "v.trial_id",
+                 .name = "v.\"key\"",
+                 .text = "v.value_json"},
+                {.kind = Kind::word,
+                 .from = "study_user_attributes w WHERE w.study_id = :t AND w.\"key\" = ANY(CAST(:k AS text[]))",
+                 .name = "w.\"key\"",
+                 .text = "w.value_json"}};
+  which.bound_of_more = {ran, study, array_of(words)};
+  return read(sql, which);
 }
 
-Updates read_updates(soci::session& sql, int64_t study, int64_t after, const std::map<int64_t, State>& known) {
-  Updates updates;
-  std::vector<int64_t> changed;
+Pulse exchange_pulse(soci::session& sql, int64_t study, std::span<const int64_t> mine, const std::vector<std::string>& words) {
+  Pulse out;
   int64_t id = 0;
-  std::string state;
-  std::string hash;
-  soci::indicator claimed = soci::i_ok;
+  std::string key, text;
+  soci::indicator has_key = soci::i_ok, has_text = soci::i_ok;
   const auto visit = [&] {
-    const auto before = known.find(id);
-    if (before == known.end() || before->second != state_of(state)) {
-      changed.push_back(id);
-    } else if (claimed == soci::i_ok && state_of(state) == State::running) {
-      if (const auto own = attribute_in(attribute::plan_hash, hash)) updates.plan_hashes[id] = own->get<std::string>();
+    if (has_key != soci::i_ok) {
+      out.beats[id] = text;
+    } else if (auto said = attribute_in(key, text)) {
+      out.words[key] = std::move(*said);
     }
   };
-  std::string condition = "t.study_id = :s AND (t.trial_id > :a";
-  std::vector<int64_t> bound{study, after};
-  for (const auto& [one, was] : known) bound.push_back(one);
-  if (!known.empty()) condition += " OR t.trial_id IN " + placeholders("i", known.size());
   each(sql,
-       "SELECT t.trial_id, state, value_json FROM trials t LEFT JOIN trial_user_attributes a ON a.trial_id = t.trial_id AND "
-       "a.\"key\" = 'plan_hash' WHERE " +
-           condition + ")",
-       bound, visit, soci::into(id), soci::into(state), soci::into(hash, claimed));
-  updates.trials = read_trials(sql, study, changed);
-  return updates;
+       "WITH mine AS (INSERT INTO trial_heartbeats (trial_id, heartbeat) SELECT one, CURRENT_TIMESTAMP FROM "
+       "unnest(CAST(:m AS bigint[])) one ON CONFLICT (trial_id) DO UPDATE SET heartbeat = CURRENT_TIMESTAMP) "
+       "SELECT h.trial_id, CAST(NULL AS TEXT), CAST(h.heartbeat AS TEXT) FROM trial_heartbeats h JOIN trials t ON t.trial_id = "
+       "h.trial_id WHERE t.study_id = :s AND t.state = 'RUNNING' UNION ALL SELECT 0, w.\"key\", w.value_json FROM "
+       "study_user_attributes w WHERE w.study_id = :t AND w.\"key\" = ANY(CAST(:k AS text[]))",
+       {array_of(mine), study, study, array_of(words)}, visit, soci::into(id), soci::into(key, has_key),
+       soci::into(text, has_text));
+  return out;
 }
 
 std::optional<std::string> read_attribute(soci::session& sql, const std::string& table, int64_t owner, const std::string& key) {

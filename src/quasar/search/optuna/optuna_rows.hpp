@@ -15,12 +15,15 @@ namespace quasar::search::optuna {
 // All studies with directions and user attributes, in the order of their making.
 std::vector<StudyRecord> read_studies(soci::session& sql);
 
-// The study's trials by number, with everything that belongs to them; only those with these ids where `ids` is given.
+// The study's trials by number, with everything that belongs to them, as they are at one moment.
 std::vector<Trial> read_trials(soci::session& sql, int64_t study);
-std::vector<Trial> read_trials(soci::session& sql, int64_t study, const std::vector<int64_t>& ids);
 
-// What storage.hpp's Sharing::updates() promises.
-Updates read_updates(soci::session& sql, int64_t study, int64_t after, const std::map<int64_t, State>& known);
+// What storage.hpp's Sharing::updates() promises, at one moment; on PostgreSQL alone.
+Updates read_updates(soci::session& sql, int64_t study, int64_t after, const std::map<int64_t, State>& known,
+                     const std::vector<std::string>& words);
+
+// What storage.hpp's Sharing::pulse() promises; on PostgreSQL alone.
+Pulse exchange_pulse(soci::session& sql, int64_t study, std::span<const int64_t> mine, const std::vector<std::string>& words);
 
 // One text of a table of attributes ("study_user", "trial_system" …); nullopt: there is none.
 std::optional<std::string> read_attribute(soci::session& sql, const std::string& table, int64_t owner, const std::string& key);
@@ -32,6 +35,14 @@ void write_attribute(soci::session& sql, const std::string& table, int64_t owner
 class TrialWriter {
  public:
   explicit TrialWriter(soci::session& sql) : sql_(sql) {}
+
+  // A parameter as a row: what stands for its name, its value and its distribution.
+  struct Parameter {
+    std::string name;
+    double number;
+    std::string text;
+  };
+  std::vector<Parameter> rows(const Trial& trial);
 
   void parameters(int64_t id, const Trial& trial);
   void values(const Trial& trial);  // of the objectives, and intermediate ones

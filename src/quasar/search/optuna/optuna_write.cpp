@@ -42,35 +42,34 @@ void write_attribute(soci::session& sql, const std::string& table, int64_t owner
       soci::use(owner), soci::use(key), soci::use(text);
 }
 
-void TrialWriter::parameters(int64_t id, const Trial& trial) {
-  const size_t count = trial.distributions.size();
-  std::vector<double> numbers(count);
-  std::vector<const std::string*> texts(count), names(count);
-  std::map<size_t, std::pair<std::string, std::string>> shortened;  // name and text of those that are too long
-  for (size_t i = 0; i < count; ++i) {
+std::vector<TrialWriter::Parameter> TrialWriter::rows(const Trial& trial) {
+  std::vector<Parameter> out;
+  for (size_t i = 0; i < trial.distributions.size(); ++i) {
     const DistributionPtr& distribution = trial.distributions[i];
     std::string& known = texts_[distribution];
     if (known.empty()) known = text_of(*distribution);
-    texts[i] = &known;
-    const std::string& name = trial.point.values()[i].first;
-    names[i] = &name;
+    const auto& [name, value] = trial.point.values()[i];
     expect_storable("a parameter's name", name);
-    if (characters_of(name) > longest_name) {
-      const auto& [short_name, text] = shortened[i] = {short_name_of(name), with_long_name(known, name)};
-      names[i] = &short_name;
-      texts[i] = &text;
-    }
-    numbers[i] = number_of(*distribution, trial.point.values()[i].second);
+    const bool is_long = characters_of(name) > longest_name;
+    out.push_back(
+        {is_long ? short_name_of(name) : name, number_of(*distribution, value), is_long ? with_long_name(known, name) : known});
   }
-  for (size_t first = 0; first < count; first += most_rows) {
-    const size_t rows = std::min(most_rows, count - first);
-    run_bound(sql_, "INSERT INTO trial_params (trial_id, param_name, param_value, distribution_json) VALUES " + rows_of(rows, 4),
+  return out;
+}
+
+void TrialWriter::parameters(int64_t id, const Trial& trial) {
+  const std::vector<Parameter> all = rows(trial);
+  for (size_t first = 0; first < all.size(); first += most_rows) {
+    const size_t count = std::min(most_rows, all.size() - first);
+    run_bound(sql_,
+              "INSERT INTO trial_params (trial_id, param_name, param_value, distribution_json) VALUES " + rows_of(count, 4) +
+                  " ON CONFLICT (trial_id, param_name) DO NOTHING",
               [&](soci::statement& statement) {
-                for (size_t i = first; i < first + rows; ++i) {
+                for (size_t i = first; i < first + count; ++i) {
                   statement.exchange(soci::use(id));
-                  statement.exchange(soci::use(*names[i]));
-                  statement.exchange(soci::use(numbers[i]));
-                  statement.exchange(soci::use(*texts[i]));
+                  statement.exchange(soci::use(all[i].name));
+                  statement.exchange(soci::use(all[i].number));
+                  statement.exchange(soci::use(all[i].text));
                 }
               });
   }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <type_traits>
 
 namespace quasar::search::optuna {
 
@@ -13,6 +14,21 @@ inline std::string placeholders(const std::string& prefix, size_t count) {
   std::string out = "(";
   for (size_t i = 0; i < count; ++i) out += (i == 0 ? ":" : ", :") + prefix + std::to_string(i);
   return out + ")";
+}
+
+// "{1,2}": an array of PostgreSQL's, of numbers or of words without quotes, commas and braces.
+template <class All>
+std::string array_of(const All& all) {
+  std::string out;
+  for (const auto& one : all) {
+    out += out.empty() ? "{" : ",";
+    if constexpr (std::is_arithmetic_v<std::decay_t<decltype(one)>>) {
+      out += std::to_string(one);
+    } else {
+      out += one;
+    }
+  }
+  return out.empty() ? "{}" : out + "}";
 }
 
 }  // namespace quasar::search::optuna

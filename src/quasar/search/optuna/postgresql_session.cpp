@@ -57,7 +57,7 @@ bool was_given_up(const soci::soci_error& error) {
   const auto* mine = dynamic_cast<const soci::postgresql_soci_error*>(&error);
   if (mine == nullptr) return false;
   const std::string state = mine->sqlstate();
-  return state.starts_with("40") || state == "57014";  // transaction rollback, query canceled
+  return state.starts_with("40") || state == "57014" || state == "55P03";  // transaction rollback, query canceled, lock timeout
 }
 
 std::string plain(const soci::soci_error& error) {
@@ -85,9 +85,10 @@ void connect(soci::session& sql, const PostgresqlAddress& address) {
   sql << "SET client_min_messages = 'error'";
   sql << "SET idle_in_transaction_session_timeout = '60s'";
   // Whatever the database or the role has as its own defaults: turns wait for locks and then read what others committed, and the
-  // leader's connection holds its lock through the longest trial. (idle_session_timeout: since PostgreSQL 14.)
+  // leader's connection holds its lock through the longest trial. (idle_session_timeout: since PostgreSQL 14.) Whoever waits for
+  // a lock lets a heartbeat through now and then.
   sql << "SET default_transaction_isolation = 'read committed'";
-  sql << "SET lock_timeout = 0";
+  sql << "SET lock_timeout = '5s'";
   sql << "SET statement_timeout = 0";
   std::string none;
   sql << "SELECT set_config(name, '0', false) FROM pg_settings WHERE name = 'idle_session_timeout'", soci::into(none);
@@ -184,9 +185,9 @@ std::string hint_of(const std::string& why) {
   if (missing && says(why, "database ")) return "; create it first (createdb), Quasar makes its tables";
   if (says(why, "password")) return "; give the password in the address, in PGPASSWORD or in ~/.pgpass";
   if (says(why, "too many clients") || says(why, "connection slots"))
-    return "; every worker needs two connections: raise max_connections";
+    return "; every worker needs a connection: raise max_connections";
   if (says(why, "too many connections for"))
-    return "; every worker needs two connections: raise the limit (ALTER ROLE or DATABASE … CONNECTION LIMIT)";
+    return "; every worker needs a connection: raise the limit (ALTER ROLE or DATABASE … CONNECTION LIMIT)";
   if (says(why, "has no equivalent in encoding"))
     return "; the database must have the encoding UTF8 (createdb --encoding UTF8 --template template0 NAME)";
   if (says(why, "No space left"))

@@ -4,6 +4,7 @@
 #include <iterator>
 
 #include "quasar/base/printable.hpp"
+#include "quasar/search/enqueued.hpp"
 #include "quasar/search/optuna/optuna_format.hpp"
 #include "quasar/search/optuna/optuna_schema.hpp"
 
@@ -62,6 +63,16 @@ std::vector<Trial> Relational::trials(int64_t study) {
   return reading([&] { return optuna::read_trials(sql_, study); });
 }
 
+std::vector<Trial> Relational::later(int64_t study, int64_t after) {
+  int64_t last = -1;
+  soci::indicator any = soci::i_null;
+  guarded([&] { sql_ << "SELECT MAX(trial_id) FROM trials WHERE study_id = :s", soci::use(study), soci::into(last, any); });
+  if (any != soci::i_ok || last <= after) return {};
+  std::vector<Trial> out = trials(study);
+  std::erase_if(out, [&](const Trial& trial) { return trial.id <= after; });
+  return out;
+}
+
 void Relational::start(int64_t study, Trial& trial) {
   guarded([&] {
     Transaction transaction(*this, begin_writing());
@@ -78,7 +89,6 @@ void Relational::start(int64_t study, Trial& trial) {
         soci::use(number), soci::use(study), soci::use(state), soci::use(begin), soci::into(id);
     writer_.parameters(id, trial);
     writer_.attributes(id, trial);
-    started(id);
     transaction.commit();
     trial.id = id;
     trial.number = number;
@@ -122,7 +132,7 @@ void Relational::resume(int64_t, const Trial& trial) {
                               soci::use(begin), soci::use(trial.id));
     update.execute(true);
     expect_one(update.get_affected_rows(), trial);
-    started(trial.id);
+    if (trial.system_attributes.contains(enqueued_attribute)) writer_.parameters(trial.id, trial);
     writer_.attributes(trial.id, trial);
     transaction.commit();
   });

@@ -17,6 +17,7 @@ class Relational : public Storage {
   StudyRecord create(const std::string& name, const std::vector<Direction>& directions) override;
   void set_attribute(int64_t study, const std::string& key, const Json& value) override;
   std::vector<Trial> trials(int64_t study) override;
+  std::vector<Trial> later(int64_t study, int64_t after) override;
   void start(int64_t study, Trial& trial) override;
   void finish(int64_t study, const Trial& trial) override;
   void release(int64_t study, const Trial& trial) override;
@@ -30,11 +31,11 @@ class Relational : public Storage {
   virtual const char* begin_reading() const { return "BEGIN"; }
   // Keeps other processes from starting trials until the transaction's end.
   virtual void lock_study(int64_t /*study*/) {}
-  // After a trial was started or resumed, in the same transaction.
-  virtual void started(int64_t /*trial*/) {}
   // Returns when the work, which has failed so many times, may be tried again; otherwise throws Error in words for people.
   virtual void recover(const soci::soci_error& error, int failures) = 0;
 
+  // Before a thread waits for its turn at the connection.
+  virtual void before_waiting() {}
   // The database is asked from here on, and has answered.
   virtual void begin_waiting() {}
   virtual void end_waiting() {}
@@ -72,6 +73,7 @@ class Relational : public Storage {
   // Everything that talks to the database goes through here: one thread at a time, errors in words for people.
   template <class Work>
   auto guarded(const Work& work) -> decltype(work()) {
+    before_waiting();
     const std::scoped_lock lock(mutex_);
     const Waiting waiting(*this);
     for (int failures = 1;; ++failures) {
@@ -85,21 +87,27 @@ class Relational : public Storage {
     }
   }
 
-  // The same for what is read at one moment; rows that make no sense are said to be this database's.
+  // The same for what is read at one moment.
   template <class Work>
   auto reading(const Work& work) -> decltype(work()) {
     return guarded([&] {
       const Transaction snapshot(*this, begin_reading());
-      try {
-        return work();
-      } catch (const Error& error) {
-        const std::string why = error.what();
-        const char* advice = why.ends_with("damaged")
-                                 ? ": restore it from a backup, or search anew under another study_name and in another output_dir"
-                                 : "";
-        throw Error("study database " + where() + ": " + why + advice, error.blame());
-      }
+      return making_sense(work);
     });
+  }
+
+  // Rows that make no sense are said to be this database's.
+  template <class Work>
+  auto making_sense(const Work& work) -> decltype(work()) {
+    try {
+      return work();
+    } catch (const Error& error) {
+      const std::string why = error.what();
+      const char* advice = why.ends_with("damaged")
+                               ? ": restore it from a backup, or search anew under another study_name and in another output_dir"
+                               : "";
+      throw Error("study database " + where() + ": " + why + advice, error.blame());
+    }
   }
 
   // Within the caller's transaction: the tables, and the versions that Optuna looks for.

@@ -1,5 +1,7 @@
 // Studies that end with the process: for tests, and for those who want no file. Shared, it lets several studies of one process
 // work on one as processes do on a server.
+#include <algorithm>
+#include <condition_variable>
 #include <map>
 #include <mutex>
 #include <set>
@@ -87,9 +89,10 @@ class Memory final : public Storage, public Sharing {
 
   std::unique_ptr<StudyTransaction> transaction(int64_t) override { return std::make_unique<MyTransaction>(turns_); }
 
-  Updates updates(int64_t study, int64_t after, const std::map<int64_t, State>& known) override {
+  Updates updates(int64_t study, int64_t after, const std::map<int64_t, State>& known,
+                  const std::vector<std::string>& words) override {
     const std::scoped_lock lock(mutex_);
-    Updates out;
+    Updates out{.trials = {}, .plan_hashes = {}, .words = words_of(study, words)};
     for (const Trial& trial : of(study).trials) {
       const auto before = known.find(trial.id);
       if (before == known.end() ? trial.id > after : before->second != trial.state) {
@@ -121,18 +124,25 @@ class Memory final : public Storage, public Sharing {
     return out;
   }
 
-  void beat(std::span<const int64_t> trials) override {
+  Pulse pulse(int64_t study, std::span<const int64_t> mine, const std::vector<std::string>& words) override {
     const std::scoped_lock lock(mutex_);
-    for (const int64_t id : trials) ++beats_[id];
+    Pulse out{.beats = {}, .words = words_of(study, words)};
+    for (const Trial& trial : of(study).trials) {
+      if (trial.state == State::running) out.beats[trial.id] = std::to_string(beats_[trial.id]);
+    }
+    for (const int64_t id : mine) ++beats_[id];
+    return out;
   }
 
-  std::map<int64_t, std::string> beats(int64_t study) override {
-    const std::scoped_lock lock(mutex_);
-    std::map<int64_t, std::string> out;
-    for (const Trial& trial : of(study).trials) {
-      if (trial.state == State::running) out[trial.id] = std::to_string(beats_[trial.id]);
-    }
-    return out;
+  void follow(int64_t, bool) override {}
+
+  // Looking costs nothing here.
+  News wait_for_news(int64_t, double seconds, const std::stop_token& stop) override {
+    std::mutex mutex;
+    std::unique_lock lock(mutex);
+    std::condition_variable_any pause;
+    pause.wait_for(lock, stop, std::chrono::duration<double>(std::min(seconds, 0.01)), [] { return false; });
+    return {.trials = true, .words = true};
   }
 
   Liveness liveness(int64_t) override { return {}; }  // there is no other process
@@ -205,6 +215,14 @@ class Memory final : public Storage, public Sharing {
     std::vector<Trial> trials;
     bool removed = false;
   };
+
+  std::map<std::string, Json> words_of(int64_t study, const std::vector<std::string>& keys) {
+    std::map<std::string, Json> out;
+    for (const std::string& key : keys) {
+      if (const Json& all = of(study).record.user_attributes; all.contains(key)) out[key] = all[key];
+    }
+    return out;
+  }
 
   Kept& of(int64_t study) { return kept_.at(static_cast<size_t>(study)); }
   Trial& at(int64_t id) {

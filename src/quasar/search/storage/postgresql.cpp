@@ -1,16 +1,27 @@
 // Studies in a PostgreSQL database, in Optuna's relational schema: many processes on many machines work on one study.
 //
 // A transaction is a transaction that locks the study's row, as Optuna does when it numbers a trial. The leader of a search holds
-// an advisory lock, which ends with its connection. Heartbeats go over a connection of their own, so that they never wait for
-// turns.
+// an advisory lock, which ends with its connection. All threads of a process have one connection: heartbeats go over it between
+// two turns, whose waits for others are short. What others tell (NOTIFY) comes on it, too.
+#include <libpq-fe.h>
 #include <soci/postgresql/soci-postgresql.h>
 
+#include <algorithm>
+#include <cstdlib>
+#include <optional>
+#include <set>
+#include <thread>
+
+#include "quasar/base/cancellation.hpp"
 #include "quasar/base/process.hpp"
+#include "quasar/base/system/socket.hpp"
+#include "quasar/search/enqueued.hpp"
 #include "quasar/search/optuna/optuna_format.hpp"
 #include "quasar/search/optuna/optuna_schema.hpp"
 #include "quasar/search/optuna/postgresql_session.hpp"
 #include "quasar/search/optuna/relational.hpp"
 #include "quasar/search/optuna/server_watch.hpp"
+#include "quasar/search/optuna/trial_statements.hpp"
 
 namespace quasar::search::storage {
 namespace {
@@ -21,9 +32,11 @@ constexpr int most_failures = 20;       // in a row, of work that the server giv
 constexpr const char* is_our_lock =
     "l.locktype = 'advisory' AND l.granted AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database()) "
     "AND l.classid = CAST(CAST(:c AS bigint) AS oid) AND l.objid = CAST(CAST(:s AS bigint) AS oid)";
-constexpr const char* beats_once =
-    "INSERT INTO trial_heartbeats (trial_id, heartbeat) VALUES (:i, CURRENT_TIMESTAMP) "
-    "ON CONFLICT (trial_id) DO UPDATE SET heartbeat = CURRENT_TIMESTAMP";
+constexpr double quiet_for = 2;  // seconds until one who waits for news sees whether the server still answers
+
+soci::postgresql_session_backend* backend_of(soci::session& sql) {
+  return static_cast<soci::postgresql_session_backend*>(sql.get_backend());
+}
 
 class Postgresql final : public Relational, public Sharing {
  public:
@@ -54,23 +67,65 @@ class Postgresql final : public Relational, public Sharing {
     return std::make_unique<Locked>(*this, study.id);
   }
 
+  // Whoever waits long for it lets the heart beat in between.
   std::unique_ptr<StudyTransaction> transaction(int64_t study) override {
-    auto taken = std::make_unique<MyTransaction>(*this);
-    guarded([&] {
-      sql_ << "BEGIN";
-      try {
-        lock_study(study);
-      } catch (const soci::soci_error&) {
-        undo();
-        throw;
+    for (;;) {
+      auto taken = std::make_unique<MyTransaction>(*this);
+      const bool is_mine = guarded([&] {
+        sql_ << "BEGIN";
+        try {
+          lock_study(study);
+        } catch (const soci::soci_error& error) {
+          undo();
+          if (is_broken(sql_) || !was_given_up(error)) throw;
+          return false;
+        }
+        return true;
+      });
+      if (is_mine) {
+        taken->begin();
+        return taken;
       }
-    });
-    taken->begin();
-    return taken;
+      throw_if_cancelled();
+    }
   }
 
-  Updates updates(int64_t study, int64_t after, const std::map<int64_t, State>& known) override {
-    return reading([&] { return optuna::read_updates(sql_, study, after, known); });
+  void start(int64_t study, Trial& trial) override {
+    guarded([&] {
+      Transaction transaction(*this, begin_writing());
+      if (!in_transaction_) lock_study(study);
+      Trial begun = trial;
+      optuna::insert_begun(sql_, study, begun, writer_.rows(trial));
+      transaction.commit();
+      trial.id = begun.id;
+      trial.number = begun.number;
+    });
+  }
+
+  void finish(int64_t study, const Trial& trial) override {
+    guarded([&] { expect_one(optuna::update_ended(sql_, study, trial) ? 1 : 0, trial); });
+  }
+
+  void release(int64_t study, const Trial& trial) override {
+    guarded([&] { expect_one(optuna::update_released(sql_, study, trial) ? 1 : 0, trial); });
+  }
+
+  void resume(int64_t, const Trial& trial) override {
+    using Rows = std::vector<optuna::TrialWriter::Parameter>;
+    guarded([&] {
+      const Rows rows = trial.system_attributes.contains(enqueued_attribute) ? writer_.rows(trial) : Rows();
+      expect_one(optuna::update_resumed(sql_, trial, rows) ? 1 : 0, trial);
+    });
+  }
+
+  void set_attribute(int64_t study, const std::string& key, const Json& value) override {
+    if (key.starts_with(optuna::system_prefix)) return Relational::set_attribute(study, key, value);
+    guarded([&] { optuna::write_word(sql_, study, key, optuna::text_of(value)); });
+  }
+
+  Updates updates(int64_t study, int64_t after, const std::map<int64_t, State>& known,
+                  const std::vector<std::string>& words) override {
+    return guarded([&] { return making_sense([&] { return optuna::read_updates(sql_, study, after, known, words); }); });
   }
 
   void note(const Trial& trial, const std::string& key, const Json& value) override {
@@ -108,24 +163,51 @@ class Postgresql final : public Relational, public Sharing {
     });
   }
 
-  void beat(std::span<const int64_t> trials) override {
-    beside([&](soci::session& sql) {
-      for (const int64_t& trial : trials) sql << beats_once, soci::use(trial);
-    });
+  Pulse pulse(int64_t study, std::span<const int64_t> mine, const std::vector<std::string>& words) override {
+    return beside([&](soci::session& sql) { return optuna::exchange_pulse(sql, study, mine, words); });
   }
 
-  std::map<int64_t, std::string> beats(int64_t study) override {
-    return beside([&](soci::session& sql) {
-      std::map<int64_t, std::string> out;
-      int64_t id = 0;
-      std::string text;
-      soci::statement statement = (sql.prepare << "SELECT h.trial_id, h.heartbeat FROM trial_heartbeats h JOIN trials t "
-                                                  "ON t.trial_id = h.trial_id WHERE t.study_id = :s AND t.state = 'RUNNING'",
-                                   soci::use(study), soci::into(id), soci::into(text));
-      statement.execute();
-      while (statement.fetch()) out[id] = text;
-      return out;
-    });
+  void follow(int64_t study, bool is_waiting) override {
+    const std::scoped_lock lock(mutex_);
+    const std::string channel = optuna::trials_channel(study);
+    if (is_waiting == channels_.contains(channel)) return;
+    beside([&](soci::session& sql) { sql << (is_waiting ? "LISTEN " : "UNLISTEN ") << channel; });
+    if (is_waiting) {
+      channels_.insert(channel);
+    } else {
+      channels_.erase(channel);
+    }
+  }
+
+  News wait_for_news(int64_t study, double seconds, const std::stop_token& stop) override {
+    constexpr int slice = 50;  // milliseconds
+    constexpr auto busy = std::chrono::milliseconds(5);
+    const auto end = std::chrono::steady_clock::now() + std::chrono::duration<double>(seconds);
+    for (;;) {
+      News news;
+      int socket = -1;
+      if (const std::unique_lock lock(mutex_, std::try_to_lock); lock.owns_lock()) {
+        if (is_broken(sql_)) beside([](soci::session&) {});
+        if (channels_.insert(optuna::words_channel).second) {
+          beside([](soci::session& sql) { sql << "LISTEN " << optuna::words_channel; });
+          missed_ = true;
+        }
+        hear_notices();
+        socket = PQsocket(backend_of(sql_)->conn_);
+        news = {.trials = missed_ || trials_of_.contains(study),
+                .words = missed_ || words_of_.contains(study) || (study < 0 && !words_of_.empty())};
+        missed_ = false;
+        words_of_.clear();
+        trials_of_.clear();
+      }
+      const auto left = std::chrono::ceil<std::chrono::milliseconds>(end - std::chrono::steady_clock::now()).count();
+      if (news.trials || news.words || left <= 0 || stop.stop_requested()) return news;
+      if (socket < 0) {  // whoever has the connection hears for this thread, too
+        std::this_thread::sleep_for(busy);
+      } else {
+        is_ready(socket, true, static_cast<int>(std::min<int64_t>(slice, left)));
+      }
+    }
   }
 
   Liveness liveness(int64_t study) override {
@@ -155,10 +237,11 @@ class Postgresql final : public Relational, public Sharing {
     std::string told;
     const bool is_dead = beside([&](soci::session& sql) {
       soci::transaction transaction(sql);
-      int64_t id = -1, number = -1;
-      sql << "SELECT t.trial_id, t.number FROM trials t JOIN trial_heartbeats h ON h.trial_id = t.trial_id WHERE t.trial_id = :i "
+      int64_t id = -1, number = -1, study = -1;
+      sql << "SELECT t.trial_id, t.number, t.study_id FROM trials t JOIN trial_heartbeats h ON h.trial_id = t.trial_id WHERE "
+             "t.trial_id = :i "
              "AND t.state = 'RUNNING' AND h.heartbeat = :b FOR UPDATE",
-          soci::use(trial), soci::use(heartbeat), soci::into(id), soci::into(number);
+          soci::use(trial), soci::use(heartbeat), soci::into(id), soci::into(number), soci::into(study);
       if (id != trial) return false;
       const auto before = optuna::read_attribute(sql, "trial_system", trial, retries_attribute);
       const int64_t deaths = before ? parse_json(*before, "study database").get<int64_t>() + 1 : 1;
@@ -177,6 +260,7 @@ class Postgresql final : public Relational, public Sharing {
         sql << "UPDATE trials SET state = 'FAIL', datetime_complete = :e WHERE trial_id = :i", soci::use(end), soci::use(trial);
         optuna::write_attribute(sql, "trial_user", trial, attribute::error, why);
       }
+      sql << "NOTIFY " << optuna::trials_channel(study);
       transaction.commit();
       return true;
     });
@@ -196,10 +280,12 @@ class Postgresql final : public Relational, public Sharing {
     sql_ << "SELECT study_id FROM studies WHERE study_id = :s FOR UPDATE", soci::use(study), soci::into(locked);
   }
 
+  void before_waiting() override { give_way(); }
   void begin_waiting() override { line_.begin(sql_); }
-  void end_waiting() override { line_.end(); }
-
-  void started(int64_t trial) override { sql_ << beats_once, soci::use(trial); }
+  void end_waiting() override {
+    line_.end();
+    answered_ = std::chrono::steady_clock::now();
+  }
 
   // A lost connection is waited for, and what was only given up is done again, unless a transaction was lost with it.
   void recover(const soci::soci_error& error, int failures) override {
@@ -215,7 +301,7 @@ class Postgresql final : public Relational, public Sharing {
     const double waited = line_.end();
     reconnect(sql_, address_, {std::max(0.0, patience_ - waited), plain(error), log_});
     line_.begin(sql_);
-    for (const auto& [study, name] : held_) take_hold(study, name);
+    come_back();
   }
 
  private:
@@ -231,7 +317,10 @@ class Postgresql final : public Relational, public Sharing {
   // Holds the connection, too, so that nothing of another thread gets into its transaction.
   class MyTransaction final : public StudyTransaction {
    public:
-    explicit MyTransaction(Postgresql& owner) : owner_(owner), lock_(owner.mutex_) {}
+    explicit MyTransaction(Postgresql& owner) : owner_(owner), lock_(owner.mutex_, std::defer_lock) {
+      owner_.give_way();
+      lock_.lock();
+    }
     ~MyTransaction() override {
       if (!open_) return;
       owner_.in_transaction_ = false;
@@ -312,37 +401,83 @@ class Postgresql final : public Relational, public Sharing {
     }
   }
 
-  struct Closed {
-    soci::session& sql;
-    bool was_open;
-    ~Closed() { sql.close(); }
-  };
+  // What a connection that was made anew has to know.
+  void come_back() {
+    for (const auto& [study, name] : held_) take_hold(study, name);
+    for (const std::string& channel : channels_) sql_ << "LISTEN " << channel;
+    missed_ = true;
+  }
 
-  struct Waited {
-    ServerWatch::Line& line;
-    Waited(ServerWatch::Line& asked, soci::session& sql) : line(asked) { line.begin(sql); }
-    ~Waited() { line.end(); }
-    Waited(const Waited&) = delete;
-    Waited& operator=(const Waited&) = delete;
-  };
+  // What has come on the connection, on which nobody waits for an answer. One that has been quiet is asked for nothing, which a
+  // server that is stopped does not answer.
+  void hear_notices() {
+    PGconn* connection = backend_of(sql_)->conn_;
+    if (std::chrono::steady_clock::now() - answered_ > std::chrono::duration<double>(quiet_for)) {
+      const Waiting waiting(*this);
+      PQclear(PQexec(connection, ""));
+    } else {
+      PQconsumeInput(connection);
+    }
+    while (PGnotify* notice = PQnotifies(connection)) {
+      const std::string channel = notice->relname, word = notice->extra;
+      const bool is_mine = notice->be_pid == PQbackendPID(connection);
+      PQfreemem(notice);
+      if (is_mine) continue;
+      const bool is_word = channel == optuna::words_channel;
+      if (is_word) words_of_.insert(std::strtoll(word.c_str(), nullptr, 10));
+      if (!is_word) trials_of_.insert(optuna::study_of_channel(channel));
+    }
+  }
 
-  // Work on the connection that waits for nobody.
+  // Whoever is about to wait for the connection does not wait for a server that is gone, and that he would not wait for himself.
+  void give_way() {
+    const std::scoped_lock lock(giving_mutex_);
+    if (giving_way_) giving_way_->request_stop();
+  }
+
+  // The connection made anew, without waiting for the server, and for nothing where another thread needs the connection.
+  void connect_again() {
+    const auto set = [this](std::optional<std::stop_source> source) {
+      const std::scoped_lock lock(giving_mutex_);
+      giving_way_ = std::move(source);
+    };
+    const std::stop_token mine = current_cancellation();
+    std::stop_source over;
+    const std::stop_callback forward(mine, [&over] { over.request_stop(); });
+    const CancelScope scope(over.get_token());
+    set(over);
+    try {
+      sql_.close();
+      connect(sql_, address_);
+      come_back();
+      set({});
+    } catch (const Cancelled&) {
+      set({});
+      if (mine.stop_requested()) throw;
+      throw ConnectionLost("the connection to " + where() + " was lost");
+    } catch (...) {
+      set({});
+      sql_.close();
+      throw;
+    }
+  }
+
+  // Work that waits for no server that is gone: whoever does it tries again later.
   template <class Work>
   auto beside(const Work& work) -> decltype(work(std::declval<soci::session&>())) {
-    const std::scoped_lock lock(beside_mutex_);
+    give_way();
+    const std::scoped_lock lock(mutex_);
     for (int attempt = 0;; ++attempt) {
       try {
-        if (!beside_open_) connect(beside_, address_);
-        beside_open_ = true;
-        const Waited waiting(beside_line_, beside_);
-        return work(beside_);
+        if (!in_transaction_ && is_broken(sql_)) connect_again();
+        const Waiting waiting(*this);
+        return work(sql_);
       } catch (const soci::soci_error& error) {
-        const Closed afterwards{beside_, std::exchange(beside_open_, false)};
-        const bool broken = !afterwards.was_open || is_broken(beside_);
-        if (broken ? attempt == 0 : was_given_up(error) && attempt + 1 < most_failures) continue;
+        const bool broken = is_broken(sql_);
         const std::string why = plain(error);
-        if (broken) throw ConnectionLost("study database " + where() + ": " + why + hint_of(why));
-        refuse_statement(error, beside_, "study database " + where());
+        if (!in_transaction_ && (broken ? attempt == 0 : was_given_up(error) && attempt + 1 < most_failures)) continue;
+        if (broken || in_transaction_) throw ConnectionLost("study database " + where() + ": " + why + hint_of(why));
+        refuse_statement(error, sql_, "study database " + where());
       }
     }
   }
@@ -351,13 +486,16 @@ class Postgresql final : public Relational, public Sharing {
   double patience_;
   Log log_;
   ServerWatch watch_;
-  ServerWatch::Line line_{watch_}, beside_line_{watch_};
+  ServerWatch::Line line_{watch_};
   std::map<int64_t, std::string> held_;  // studies that this process leads, with their names
-  std::mutex death_mutex_;               // whoever holds mutex_ may wait for another process, and a heartbeat must not
+  std::chrono::steady_clock::time_point answered_{};
+  std::set<std::string> channels_;              // that are listened to
+  std::set<int64_t> words_of_, trials_of_;      // studies of which something was told
+  bool missed_ = false;                         // something may have been told that nobody heard
+  std::mutex giving_mutex_;                     // of the next
+  std::optional<std::stop_source> giving_way_;  // of whoever makes the connection anew, and may be asked to let it be
+  std::mutex death_mutex_;
   Log death_log_;
-  std::mutex beside_mutex_;
-  soci::session beside_;
-  bool beside_open_ = false;
 };
 
 }  // namespace

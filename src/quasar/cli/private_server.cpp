@@ -1,0 +1,173 @@
+#include "quasar/cli/private_server.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+#include <random>
+#include <vector>
+
+#include "quasar/base/cancellation.hpp"
+#include "quasar/base/error.hpp"
+#include "quasar/base/file.hpp"
+#include "quasar/base/process.hpp"
+#include "quasar/base/system/environment.hpp"
+
+namespace quasar::cli {
+namespace fs = std::filesystem;
+namespace {
+
+constexpr const char* server_user = "quasar";
+constexpr int64_t most_connections = 500;
+
+// Where Debian's packages put each version's; the newest.
+fs::path programs_of_server() {
+  std::vector<fs::path> found;
+  std::error_code ignored;
+  for (const auto& version : fs::directory_iterator("/usr/lib/postgresql", ignored)) {
+    if (fs::exists(version.path() / "bin" / "initdb", ignored)) found.push_back(version.path() / "bin");
+  }
+  if (found.empty())
+    throw Error(
+        "there is no PostgreSQL server on this machine: install it (Debian: apt-get install postgresql), or use one on "
+        "another machine");
+  const auto version = [](const fs::path& programs) {
+    const std::string name = programs.parent_path().filename().string();
+    return std::atoi(name.c_str());
+  };
+  return std::ranges::max(found, {}, version);
+}
+
+// 24 letters and digits: 142 bits.
+std::string new_password() {
+  constexpr std::string_view letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
+  std::random_device device;
+  std::uniform_int_distribution<size_t> any(0, letters.size() - 1);
+  std::string out;
+  for (int i = 0; i < 24; ++i) out += letters[any(device)];
+  return out;
+}
+
+std::string in_quotes(std::string text) {
+  for (size_t at = text.find('\''); at != std::string::npos; at = text.find('\'', at + 2)) text.insert(at, 1, '\'');
+  return "'" + text + "'";
+}
+
+std::string host_name() {
+  const std::string name = process_name();
+  return name.substr(name.rfind(' ') + 1);
+}
+
+void keep_to_owner(const fs::path& path) {
+  fs::permissions(path, fs::perms::owner_read | fs::perms::owner_write);
+}
+
+std::string end_of(const fs::path& file) {
+  constexpr size_t most = 600;
+  const std::string text = fs::exists(file) ? read_file(file) : "";
+  const size_t end = text.find_last_not_of(" \n");
+  if (end == std::string::npos) return "";
+  const size_t begin = end < most ? 0 : text.find('\n', end - most);
+  return text.substr(begin, end + 1 - begin);
+}
+
+}  // namespace
+
+PrivateServer::PrivateServer(PrivateServerOptions options, const Log& log) : options_(std::move(options)) {
+  programs_ = programs_of_server();
+  options_.folder = fs::absolute(options_.folder);
+  if (is_superuser()) {
+    user_ = "postgres";
+    tell(log, Level::info,
+         "PostgreSQL refuses to run as root: it runs as the user " + user_ + ", who owns " + options_.folder.string());
+  }
+  const bool is_there = fs::exists(data() / "PG_VERSION");
+  if (!is_there && fs::exists(options_.folder) && !(fs::is_directory(options_.folder) && fs::is_empty(options_.folder)))
+    throw Error("'" + options_.folder.string() + "' is no folder of `quasar serve`, and not empty: name a new one");
+  fs::create_directories(options_.folder);
+  fs::permissions(options_.folder, fs::perms::owner_all);
+  own(options_.folder);
+  if (!is_there) make(log);
+  if (runs()) {
+    if (read_file(data() / "quasar.conf") != settings())
+      throw Error("a server runs in " + options_.folder.string() + " already, with another --listen: end it first");
+    tell(log, Level::warning, "a server runs in " + options_.folder.string() + " already, and is taken over as it is");
+    return;
+  }
+  write_file(data() / "quasar.conf", settings());
+  own(options_.folder);
+  if (!run(control({"-w", "-t", "60", "-l", (options_.folder / "log").string(), "start"})))
+    throw Error("the server in " + options_.folder.string() + " does not start: " + last_words(), Blame::world);
+}
+
+void PrivateServer::own(const fs::path& path) const {
+  if (user_.empty()) return;
+  if (!Process({.arguments = {"chown", "-R", user_, path.string()}}).wait().good())
+    throw Error("'" + path.string() + "' cannot be given to the user " + user_, Blame::world);
+}
+
+bool PrivateServer::run(std::vector<std::string> words) const {
+  if (!user_.empty()) words.insert(words.begin(), {"runuser", "-u", user_, "--"});
+  return Process({.arguments = std::move(words), .folder = options_.folder, .output = output(), .errors = errors()})
+      .wait()
+      .good();
+}
+
+std::vector<std::string> PrivateServer::control(const std::vector<std::string>& words) const {
+  std::vector<std::string> out{(programs_ / "pg_ctl").string(), "-D", data().string()};
+  out.insert(out.end(), words.begin(), words.end());
+  return out;
+}
+
+void PrivateServer::make(const Log& log) {
+  const fs::path password = options_.folder / "password", key = options_.folder / "server.key";
+  write_file(password, new_password());
+  keep_to_owner(password);
+  own(password);
+  tell(log, Level::info, "making a database in " + options_.folder.string());
+  if (!run({(programs_ / "initdb").string(), "-D", data().string(), "-U", server_user, "-A", "scram-sha-256", "--pwfile",
+            password.string(), "-E", "UTF8", "--locale=C"})) {
+    const std::string why = end_of(errors());
+    std::error_code ignored;
+    fs::remove_all(data(), ignored);
+    throw Error("no database can be made in " + options_.folder.string() + ": " + why, Blame::world);
+  }
+  Process certificate({.arguments = {"openssl", "req", "-new", "-x509", "-nodes", "-days", "3650", "-subj", "/CN=" + host_name(),
+                                     "-keyout", key.string(), "-out", (options_.folder / "server.crt").string()},
+                       .output = output(),
+                       .errors = errors()});
+  if (!certificate.wait().good()) throw Error("no certificate can be made (openssl): " + end_of(errors()), Blame::world);
+  keep_to_owner(key);
+  write_file(data() / "pg_hba.conf", std::string("hostssl all ") + server_user + " all scram-sha-256\n");
+  write_file(data() / "postgresql.conf", "include 'quasar.conf'\n" + read_file(data() / "postgresql.conf"));
+}
+
+std::string PrivateServer::settings() const {
+  const auto in_folder = [&](const char* name) { return in_quotes((options_.folder / name).string()); };
+  return "listen_addresses = " + in_quotes(options_.listen) + "\nport = " + std::to_string(options_.port) +
+         "\nunix_socket_directories = ''\nmax_connections = " + std::to_string(most_connections) +
+         "\nssl = on\nssl_cert_file = " + in_folder("server.crt") + "\nssl_key_file = " + in_folder("server.key") +
+         "\npassword_encryption = 'scram-sha-256'\n";
+}
+
+bool PrivateServer::runs() const {
+  return run(control({"status"}));
+}
+
+void PrivateServer::stop() {
+  const CancelScope to_the_end{std::stop_token()};
+  if (!run(control({"-w", "-m", "fast", "-t", "60", "stop"})))
+    throw Error("the server in " + options_.folder.string() + " does not end: " + end_of(errors()), Blame::world);
+}
+
+std::string PrivateServer::address() const {
+  const bool everywhere = options_.listen == "*" || options_.listen == "0.0.0.0" || options_.listen == "::";
+  return std::string("postgresql://") + server_user + ":" + read_file(options_.folder / "password") + "@" +
+         (everywhere ? host_name() : options_.listen) + ":" + std::to_string(options_.port) +
+         "/postgres?sslmode=require&channel_binding=require";
+}
+
+std::string PrivateServer::last_words() const {
+  const std::string log = end_of(options_.folder / "log");
+  return log.empty() ? end_of(errors()) : log;
+}
+
+}  // namespace quasar::cli

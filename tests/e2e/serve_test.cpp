@@ -1,0 +1,94 @@
+// `quasar serve`: a database of the user's own.
+#include <arpa/inet.h>
+#include <sys/socket.h>
+
+#include "e2e/workers.hpp"
+#include "unit/error_of.hpp"
+
+namespace quasar::e2e {
+namespace {
+
+struct Serve : testing::Test {
+  TemporaryFolder folder;
+  std::string where = "127.0.0.1:" + std::to_string(free_port());
+
+  void SetUp() override {
+    // Whoever the server runs as must reach its folder.
+    fs::permissions(folder.path(), fs::perms::others_exec | fs::perms::others_read, fs::perm_options::add);
+    if (!servers::Postgresql::start()) GTEST_SKIP() << "no PostgreSQL server can be started here";
+  }
+
+  static int free_port() {
+    const int file = socket(AF_INET, SOCK_STREAM, 0);
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    socklen_t size = sizeof(address);
+    bind(file, reinterpret_cast<sockaddr*>(&address), size);
+    getsockname(file, reinterpret_cast<sockaddr*>(&address), &size);
+    close(file);
+    return ntohs(address.sin_port);
+  }
+
+  // The line that names it; "": it has ended without one.
+  static std::string address_in(Child& server) {
+    for (int i = 0; i < 6000 * patience; ++i) {
+      const std::string said = server.output();
+      const size_t begin = said.find("postgresql://"), end = said.find('\n', begin);
+      if (begin != std::string::npos && end != std::string::npos) return said.substr(begin, end - begin);
+      if (waitpid(server.pid(), nullptr, WNOHANG | WNOWAIT) == server.pid()) return "";
+      std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    }
+    return "";
+  }
+};
+
+TEST_F(Serve, KeepsStudiesUntilItIsEnded) {
+  const std::vector<std::string> words{"serve", (folder.path() / "kept").string(), "--listen", where};
+  std::string address;
+  for (const bool again : {false, true}) {
+    Child server(words, folder.path() / (again ? "again" : "first"));
+    const std::string said = address_in(server);
+    ASSERT_NE(said.find("@" + where + "/"), std::string::npos) << server.output();
+    EXPECT_TRUE(!again || said == address) << said;
+    address = said;
+    const auto storage = search::open_storage(address);
+    EXPECT_EQ(storage->studies().size(), again ? 1u : 0u);
+    if (!again) storage->create("kept", {Direction::minimize});
+    std::string open = address, stranger = address;
+    open.replace(open.find("require"), 7, "disable");
+    EXPECT_NE(test::error_of([&] { search::open_storage(open.substr(0, open.find('&'))); }).find("no encryption"),
+              std::string::npos);
+    stranger.replace(stranger.find("quasar:") + 7, 1, "-");
+    EXPECT_NE(test::error_of([&] { search::open_storage(stranger); }).find("password"), std::string::npos);
+    server.signal(SIGTERM);
+    EXPECT_EQ(server.wait(), 0) << server.output();
+  }
+  EXPECT_FALSE(fs::exists(folder.path() / "kept" / "data" / "postmaster.pid"));
+}
+
+TEST_F(Serve, SaysWhatDoesNotFit) {
+  EXPECT_NE(run("serve " + folder.path().string() + "/new --listen 127.0.0.1:x").err.find("a port from 1 to 65535"),
+            std::string::npos);
+  fs::create_directories(folder.path() / "mine");
+  write_file(folder.path() / "mine" / "file", "mine");
+  const Ran full = run("serve " + folder.path().string() + "/mine --listen " + where);
+  EXPECT_EQ(full.code, 1);
+  EXPECT_NE(full.err.find("and not empty: name a new one"), std::string::npos) << full.err;
+  const int taken = socket(AF_INET, SOCK_STREAM, 0);
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t size = sizeof(address);
+  ASSERT_EQ(bind(taken, reinterpret_cast<sockaddr*>(&address), size), 0);
+  ASSERT_EQ(listen(taken, 1), 0);
+  getsockname(taken, reinterpret_cast<sockaddr*>(&address), &size);
+  const Ran busy = run("serve " + folder.path().string() + "/new --listen 127.0.0.1:" + std::to_string(ntohs(address.sin_port)));
+  close(taken);
+  EXPECT_EQ(busy.code, 1);
+  EXPECT_NE(busy.err.find("does not start"), std::string::npos) << busy.err;
+  EXPECT_NE(busy.err.find("Address already in use"), std::string::npos) << busy.err;
+}
+
+}  // namespace
+}  // namespace quasar::e2e
