@@ -12,6 +12,7 @@
 #include "quasar/quant/codes/scheme_words.hpp"
 #include "quasar/quant/plan.hpp"
 #include "quasar/quant/standalone.hpp"
+#include "quasar/quant/write/block_tables.hpp"
 #include "quasar/quant/write/every_axis.hpp"
 #include "quasar/quant/write/gather_codes.hpp"
 #include "quasar/quant/write/idle_bounds.hpp"
@@ -65,6 +66,7 @@ class Rewriting {
     if (!plan_.shifts) {
       keep_in_float(out_, plan_.nodes);  // a processor that shifts would find scales per channel
       gather_codes_first(out_);          // and its compiler reads pairs
+      share_tables(out_);
     }
     pair_before_subgraphs(out_);
     const auto has_bytes = [](const auto& value) { return is_integer(value.second.type) && bits_of(value.second.type) == 8; };
