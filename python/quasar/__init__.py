@@ -18,6 +18,7 @@ from ._auto import auto
 from ._samples import Samples
 from ._session import Session
 from ._study import Space, Study, Trial
+from ._text import text_samples
 from ._tuning import Operator, Tuner, TuningStrategy, register_strategy
 from .auto_search import (AutoSearch, AutoSearchConfig, AutoSearchConfig_Default, AutoSearchPro, CalibrationDataReader, Config, Configs,
                           QuantizationConfig, SearchSpace, generate_all_configs, get_auto_search_config, get_default_config)
@@ -42,4 +43,5 @@ __all__ = [
     "QuantFormat", "QuantType", "QuantizationConfig", "Quantized", "QuasarError", "Sampler", "Samples", "SearchResult", "SearchSpace",
     "Session", "Space", "StopCondition", "Strategy", "Study", "Trial", "Tuner", "TuningStrategy", "auto", "dry_run", "evaluate", "generate_all_configs",
     "get_auto_search_config", "get_default_config", "inspect", "kind_of", "listed", "onnxruntime_version", "quantize", "register_strategy", "scoring", "search",
+    "text_samples",
 ]
