@@ -13,6 +13,7 @@ from typing import Dict
 from . import _core, _openvino, _qnn
 from ._api import Quantized, SearchResult, dry_run, evaluate, inspect, quantize, search
 from ._evaluators import kind_of, scoring
+from ._generation import generation_agreement
 from ._guests import Bench, Sampler, StopCondition, Strategy
 from ._auto import auto
 from ._samples import Samples
@@ -42,6 +43,7 @@ __all__ = [
     "Config", "Configs", "ExtendedQuantFormat", "ExtendedQuantType", "Int16Method", "LayerWiseMethod", "Operator", "PowerOfTwoMethod",
     "QuantFormat", "QuantType", "QuantizationConfig", "Quantized", "QuasarError", "Sampler", "Samples", "SearchResult", "SearchSpace",
     "Session", "Space", "StopCondition", "Strategy", "Study", "Trial", "Tuner", "TuningStrategy", "auto", "dry_run", "evaluate", "generate_all_configs",
+    "generation_agreement",
     "get_auto_search_config", "get_default_config", "inspect", "kind_of", "listed", "onnxruntime_version", "quantize", "register_strategy", "scoring", "search",
     "text_samples",
 ]

@@ -13,6 +13,7 @@ try:
 except ImportError:
     tokenizers = None
 
+LABELLED = "perplexity(ids=labels,shift=1)"
 LANGUAGE = Path(__file__).resolve().parents[2] / "examples" / "language"
 
 
@@ -66,19 +67,17 @@ class Windows(unittest.TestCase):
             quasar.text_samples("abc", 3)
 
     def test_perplexity_of_windows_that_overlap(self):
+        def perplexity(samples, metric):
+            found = quasar.evaluate(str(LANGUAGE / "gpt.onnx"), samples, metric=metric, latency=False)["metrics"]
+            return next(iter(found.values()))["value"]
+
         text = (LANGUAGE / "README.md").read_text()
         whole = quasar.text_samples(text, of_bytes, length=64, most=2)
-        plain = quasar.evaluate(str(LANGUAGE / "gpt.onnx"), whole, metric="perplexity", latency=False)["metrics"]["perplexity"]["value"]
-        labelled = dict(whole, labels=whole["input_ids"])
-        again = quasar.evaluate(str(LANGUAGE / "gpt.onnx"), labelled, metric={"name": "perplexity", "ids": "labels", "shift": 1}, latency=False)
-        self.assertAlmostEqual(again["metrics"]["perplexity"]["value"], plain, places=4)
+        self.assertAlmostEqual(perplexity(dict(whole, labels=whole["input_ids"]), LABELLED), perplexity(whole, "perplexity"), places=4)
         # More text before each token: the same tokens are foreseen better.
         near = quasar.text_samples(text, of_bytes, length=64, stride=8, most=30)
         far = quasar.text_samples(text, of_bytes, length=8, most=37)
-        counts = {"name": "perplexity", "ids": "labels", "shift": 1}
-        closer = quasar.evaluate(str(LANGUAGE / "gpt.onnx"), near, metric=counts, latency=False)["metrics"]["perplexity"]["value"]
-        further = quasar.evaluate(str(LANGUAGE / "gpt.onnx"), far, metric="perplexity", latency=False)["metrics"]["perplexity"]["value"]
-        self.assertLess(closer, further)
+        self.assertLess(perplexity(near, LABELLED), perplexity(far, "perplexity"))
 
 
 class Files(unittest.TestCase):
