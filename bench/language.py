@@ -17,6 +17,7 @@ import onnx
 import onnxruntime as ort
 
 STATIC = ["A8W8", "U8S8_CHANNEL", "A16W8"]
+MIXED = ["K_QUANT_MIXED", "K_QUANT_DOWN"]
 BITS = {2: "UInt2Spec", 4: "UInt4Spec", 8: "UInt8Spec"}
 
 
@@ -28,6 +29,17 @@ def ours():
     yield "W4, gptq", "W4", ["algorithms=gptq"]
     yield "W4, adaquant", "W4", ["algorithms=adaquant"]
     yield "GPTQ_G128ASYM", "GPTQ_G128ASYM", []
+    for name in MIXED:
+        yield name, name, []
+        yield f"{name}, gptq", name, ["algorithms=gptq"]
+    for bits in (4, 8):
+        table = f"layer_kinds.table=UInt{bits}Spec"
+        yield f"W4, table of {bits} bits", "W4", [table]
+        yield f"RTN_G32ASYM, table of {bits} bits", "RTN_G32ASYM", [table]
+        yield f"W4, gptq, table of {bits} bits", "W4", ["algorithms=gptq", table]
+    yield "W4, table and last layer of 8 bits", "W4", ["layer_kinds.table=UInt8Spec", "layer_kinds.last=UInt8Spec"]
+    yield "W4A8_CHANNEL", "W4A8_CHANNEL", []
+    yield "W4A8_CHANNEL, adaquant", "W4A8_CHANNEL", ["algorithms=adaquant"]
     for bits in (2, 4, 8):
         for size in (16, 32, 64, 128, 256):
             yield f"{bits} bits, groups of {size}, rtn", "RTN_G32ASYM", [f"weight={BITS[bits]}", f"weight_params.group_size={size}"]
@@ -59,8 +71,8 @@ class Samples:
         return ({"input_ids": self.rows[i:i + 1]} for i in range(len(self.rows)))
 
 
-def peers(model, calibration):
-    """-> (name, function that writes the model)"""
+def peers(model, calibration, eight):
+    """`eight`: mix -> names of nodes that have 8 bits. -> (name, function that writes the model)"""
     from onnxruntime.quantization import QuantFormat, QuantType, matmul_nbits_quantizer as nbits, quantize_dynamic, quantize_static
 
     def writer(size=32, **how):
@@ -76,6 +88,11 @@ def peers(model, calibration):
     yield "MatMulNBits default, 4 bits, accuracy_level 4", writer(accuracy_level=4)
     yield "MatMulNBits HQQ", writer(algo_config=nbits.HQQWeightOnlyQuantConfig(block_size=32, bits=4))
     yield "MatMulNBits k_quant", writer(algo_config=nbits.KQuantWeightOnlyQuantConfig())
+    for name, nodes in eight.items():
+        own = {node: {"bits": 8} for node in nodes}
+        yield f"MatMulNBits k_quant, 8 bits where {name} has them", writer(algo_config=nbits.KQuantWeightOnlyQuantConfig(customized_weight_config=own))
+    for bits in (4, 8):
+        yield f"MatMulNBits default, {bits} bits, table too", writer(bits=bits, op_types_to_quantize=("MatMul", "Gather"))
     yield "MatMulNBits RTN", writer(algo_config=nbits.RTNWeightOnlyQuantConfig())
     yield "MatMulNBits GPTQ", lambda path: writer(algo_config=nbits.GPTQWeightOnlyQuantConfig(calibration_data_reader=Samples(calibration), block_size=32,
                                                                                             actorder=True))(path)
@@ -84,6 +101,12 @@ def peers(model, calibration):
         yield "quantize_static" + ", per_channel" * channels, lambda path: quantize_static(model, path, Samples(calibration), per_channel=channels, **static)
     yield "quantize_dynamic", lambda path: quantize_dynamic(model, path, weight_type=QuantType.QInt8)
     yield "quantize_dynamic, per_channel", lambda path: quantize_dynamic(model, path, weight_type=QuantType.QInt8, per_channel=True)
+
+
+def nodes_of_8_bits(quasar, model, scheme, path):
+    subprocess.run([quasar, "quantize", model, "-o", path, "--scheme", scheme], check=True, capture_output=True)
+    found = [node for node in onnx.load(path).graph.node if node.op_type == "MatMulNBits"]
+    return [node.name for node in found if any(one.name == "bits" and one.i == 8 for one in node.attribute)]
 
 
 def session(path):
@@ -103,14 +126,14 @@ def perplexity(one, windows):
 
 
 def speed(one, base, row):
-    """Of float, by the best runs in turns."""
+    """-> times as fast as float, by the best runs in turns; tokens in a second"""
     times = ([], [])
     for _ in range(60):
         for each, into in ((base, times[0]), (one, times[1])):
             start = time.perf_counter()
             each.run(None, {"input_ids": row})
             into.append(time.perf_counter() - start)
-    return min(times[0]) / min(times[1])
+    return min(times[0]) / min(times[1]), row.size / min(times[1])
 
 
 def main():
@@ -121,22 +144,25 @@ def main():
     model = str(folder / "gpt.onnx")
     base = session(model)
     floats = [perplexity(base, windows) for windows in (evaluation, holdout)]
-    print("| | perplexity | more than float | hold-out, more | MB | times as fast as float | s |\n| --- | ---: | ---: | ---: | ---: | ---: | ---: |")
-    print(f"| float | {floats[0]:.4f} | | ({floats[1]:.4f}) | {pathlib.Path(model).stat().st_size / 1e6:.2f} | 1 | |", flush=True)
+    print("| | perplexity | more than float | hold-out, more | MB | times as fast as float | tokens/s | s |\n" + "| --- " + "| ---: " * 7 + "|")
+    print(f"| float | {floats[0]:.4f} | | ({floats[1]:.4f}) | {pathlib.Path(model).stat().st_size / 1e6:.2f} | 1 | "
+          f"{speed(base, base, evaluation[:1])[1]:.0f} | |", flush=True)
 
     def row(name, path, seconds):
         one = session(path)
         found = [perplexity(one, windows) for windows in (evaluation, holdout)]
+        ratio, tokens = speed(one, base, evaluation[:1])
         more = [f"{100 * (a / b - 1):+.2f} %" for a, b in zip(found, floats)]
         print(f"| {name} | {found[0]:.4f} | {more[0]} | {more[1]} | {pathlib.Path(path).stat().st_size / 1e6:.2f} | "
-              f"{speed(one, base, evaluation[:1]):.2f} | {seconds:.1f} |", flush=True)
+              f"{ratio:.2f} | {tokens:.0f} | {seconds:.1f} |", flush=True)
 
     def wanted(name):
         return not words or any(word in name for word in words)
 
     with tempfile.TemporaryDirectory() as temporary:
         out = str(pathlib.Path(temporary) / "out.onnx")
-        for name, write in peers(model, calibration):
+        eight = {name: nodes_of_8_bits(quasar, model, name, out) for name in MIXED}
+        for name, write in peers(model, calibration, eight):
             if not wanted(name):
                 continue
             start = time.time()
@@ -144,7 +170,7 @@ def main():
                 write(out)
                 row(name, out, time.time() - start)
             except Exception as error:
-                print(f"| {name} | fails: {str(error)[:160]} | | | | | |", flush=True)
+                print(f"| {name} | fails: {str(error)[:160]} | | | | | | |", flush=True)
         for name, scheme, settings in ours():
             if not wanted("Quasar, " + name):
                 continue
@@ -153,7 +179,7 @@ def main():
             done = subprocess.run([quasar, "quantize", model, "-o", out, "--scheme", scheme, "--calib", str(folder / "calibration.npz"), *words_of],
                                   capture_output=True, text=True)
             if done.returncode != 0:
-                print(f"| Quasar, {name} | fails: {done.stderr.strip().splitlines()[-1][:300]} | | | | | |", flush=True)
+                print(f"| Quasar, {name} | fails: {done.stderr.strip().splitlines()[-1][:300]} | | | | | | |", flush=True)
             else:
                 row("Quasar, " + name, out, time.time() - start)
 

@@ -1,8 +1,11 @@
 """A small language model over bytes, trained here: RMSNorm, rotary embeddings, gated feed-forward layers, a last layer of its own.
-usage: PYTHON examples/language/train.py OUT_FOLDER [--layers 4] [--width 256] [--window 128] [--steps 900] [--threads 1] [--old-exporter] [--text FILE …]
+usage: PYTHON examples/language/train.py OUT_FOLDER [--layers 4] [--width 256] [--window 128] [--steps 900] [--threads 1] [--old-exporter] [--tied]
+  [--text FILE …]
 PYTHON needs torch, onnx and onnxscript. The text: pod files of Debian's package perl-modules, which perl itself needs, unless files are named.
-Writes gpt.onnx (input_ids int64 [batch, positions] -> logits [batch, positions, 256], no cache), calibration.npz, evaluation.npz and holdout.npz
-(input_ids: windows of that many bytes, one sample each), and prints the perplexity on the evaluation windows beside those of counted bytes and pairs of
+Writes gpt.onnx (input_ids int64 [batch, positions] -> logits [batch, positions, 256]), calibration.npz, evaluation.npz and holdout.npz (input_ids:
+windows of that many bytes, one sample each). gpt_cache.onnx is the same model with a cache: it takes past_key_values.N.key and .value [batch, heads,
+positions before, size] besides, and gives present.N.key and .value; cache_calibration.npz and cache_evaluation.npz hold second halves of windows with the
+caches of their first halves. --tied: the last layer's weights are the table's, as in many small models. Prints the perplexity on the evaluation windows beside those of counted bytes and pairs of
 bytes. The same steps give the same model on one type of processor."""
 import argparse
 import glob
@@ -17,6 +20,7 @@ from torch import nn
 
 VOCABULARY = 256
 BATCH = 8
+CACHED = 40  # samples with recorded caches
 
 
 class Norm(nn.Module):
@@ -42,19 +46,23 @@ class Block(nn.Module):
         self.q, self.k, self.v, self.o = (nn.Linear(width, width, bias=False) for _ in range(4))
         self.gate, self.up, self.down = nn.Linear(width, hidden, bias=False), nn.Linear(width, hidden, bias=False), nn.Linear(hidden, width, bias=False)
 
-    def forward(self, x, cos, sin, future):
+    def forward(self, x, cos, sin, future, past=None):
+        """-> states, keys and values of all positions so far"""
         batch, length = x.shape[0], x.shape[1]
         states = self.norm1(x)
         q, k, v = (layer(states).view(batch, length, self.heads, self.size).transpose(1, 2) for layer in (self.q, self.k, self.v))
-        scores = rotated(q, cos, sin) @ rotated(k, cos, sin).transpose(2, 3) / math.sqrt(self.size)
+        k = rotated(k, cos, sin)
+        if past is not None:
+            k, v = torch.cat((past[0], k), 2), torch.cat((past[1], v), 2)
+        scores = rotated(q, cos, sin) @ k.transpose(2, 3) / math.sqrt(self.size)
         shares = torch.softmax(scores.masked_fill(future, -1e4), -1)
         x = x + self.o((shares @ v).transpose(1, 2).reshape(batch, length, self.heads * self.size))
         states = self.norm2(x)
-        return x + self.down(nn.functional.silu(self.gate(states)) * self.up(states))
+        return x + self.down(nn.functional.silu(self.gate(states)) * self.up(states)), (k, v)
 
 
 class Gpt(nn.Module):
-    def __init__(self, layers, width):
+    def __init__(self, layers, width, tied=False):
         super().__init__()
         heads = max(1, width // 64)
         self.table = nn.Embedding(VOCABULARY, width)
@@ -65,18 +73,38 @@ class Gpt(nn.Module):
         for weights in self.parameters():
             if weights.dim() > 1:
                 nn.init.normal_(weights, std=0.02)
+        if tied:
+            self.last.weight = self.table.weight
         for block in self.blocks:
             for layer in (block.o, block.down):
                 nn.init.normal_(layer.weight, std=0.02 / math.sqrt(2 * layers))
 
     def forward(self, input_ids):
-        at = torch.arange(input_ids.shape[1])
-        angles = at[:, None] * self.frequencies
-        cos, sin, future = angles.cos(), angles.sin(), at[None, :] > at[:, None]
-        x = self.table(input_ids)
-        for block in self.blocks:
-            x = block(x, cos, sin, future)
-        return self.last(self.norm(x))
+        return self.with_cache(input_ids, [None] * len(self.blocks))[0]
+
+    def with_cache(self, input_ids, past):
+        """-> logits, keys and values of each block"""
+        before = 0 if past[0] is None else past[0][0].shape[2]
+        at = torch.arange(before + input_ids.shape[1])
+        own = at[before:]
+        angles = own[:, None] * self.frequencies
+        cos, sin, future = angles.cos(), angles.sin(), at[None, :] > own[:, None]
+        x, present = self.table(input_ids), []
+        for block, cache in zip(self.blocks, past):
+            x, now = block(x, cos, sin, future, cache)
+            present.append(now)
+        return self.last(self.norm(x)), present
+
+
+class Cached(nn.Module):
+    """The same model as its exported form with a cache takes it: ids, and keys and values of each block in turn."""
+    def __init__(self, gpt):
+        super().__init__()
+        self.gpt = gpt
+
+    def forward(self, input_ids, *caches):
+        logits, present = self.gpt.with_cache(input_ids, list(zip(caches[::2], caches[1::2])))
+        return logits, *(tensor for pair in present for tensor in pair)
 
 
 def text_of(files):
@@ -132,17 +160,37 @@ def perplexity(model, windows):
     return math.exp(torch.cat(losses).double().mean().item())
 
 
-def export(model, path, window, old):
+def export(model, path, window, old, caches=()):
+    """`caches`: their names, in turn keys and values; none: a model without."""
     # Two rows of another length than the window, so that neither size becomes a constant.
     example = torch.zeros((2, window // 2), dtype=torch.int64)
-    names = {"input_names": ["input_ids"], "output_names": ["logits"]}
+    gpt = model.gpt if caches else model
+    size = 2 * len(gpt.frequencies)
+    empty = [torch.zeros((2, gpt.blocks[0].heads, window // 4, size)) for _ in caches]
+    past, present = ["past_key_values." + name for name in caches], ["present." + name for name in caches]
+    names = {"input_names": ["input_ids", *past], "output_names": ["logits", *present]}
     if old:
         axes = {name: {0: "batch", 1: "positions"} for name in ("input_ids", "logits")}
-        torch.onnx.export(model, (example,), str(path), opset_version=17, dynamic_axes=axes, dynamo=False, **names)
+        axes.update({name: {0: "batch", 2: "positions_before"} for name in past})
+        axes.update({name: {0: "batch", 2: "positions_so_far"} for name in present})
+        torch.onnx.export(model, (example, *empty), str(path), opset_version=17, dynamic_axes=axes, dynamo=False, **names)
     else:
-        sizes = {0: torch.export.Dim("batch"), 1: torch.export.Dim("positions", min=2)}
-        torch.onnx.export(model, (example,), str(path), opset_version=18, dynamic_shapes=(sizes,), dynamo=True, external_data=False, **names)
+        batch, positions = torch.export.Dim("batch"), torch.export.Dim("positions", min=2)
+        sizes = {0: batch, 1: positions}
+        held = tuple({0: batch, 2: torch.export.Dim("positions_before")} for _ in caches[:1]) * len(caches)
+        torch.onnx.export(model, (example, *empty), str(path), opset_version=18, dynamic_shapes=(sizes, held) if caches else (sizes,), dynamo=True,
+                          external_data=False, **names)
     forget_places(path)
+
+
+def write_cached(gpt, names, windows, path):
+    """Second halves of the windows, with what the float model keeps of the first ones."""
+    half = windows.shape[1] // 2
+    rows = torch.from_numpy(windows)
+    with torch.no_grad():
+        held = [tensor.numpy() for pair in gpt.with_cache(rows[:, :half], [None] * len(gpt.blocks))[1] for tensor in pair]
+    caches = {"past_key_values." + name: tensor for name, tensor in zip(names, held)}
+    np.savez_compressed(path, input_ids=windows[:, half:], **caches)
 
 
 def forget_places(path):
@@ -160,22 +208,28 @@ def main():
     for name, kind, default in (("layers", int, 4), ("width", int, 256), ("window", int, 128), ("steps", int, 900), ("samples", int, 200), ("threads", int, 1)):
         parser.add_argument("--" + name, type=kind, default=default)
     parser.add_argument("--old-exporter", action="store_true")
+    parser.add_argument("--tied", action="store_true")
     parser.add_argument("--text", nargs="+", default=[])
     options = parser.parse_args()
     torch.manual_seed(0)
     torch.set_num_threads(options.threads)
     training, (evaluation, holdout) = split(text_of(options.text), options.window)
-    model = Gpt(options.layers, options.width)
+    model = Gpt(options.layers, options.width, options.tied)
     print(f"{len(training)} bytes, {sum(weights.numel() for weights in model.parameters())} parameters", flush=True)
     train(model, training, options)
     model.eval()
 
     options.out.mkdir(parents=True, exist_ok=True)
     export(model, options.out / "gpt.onnx", options.window, options.old_exporter)
+    names = [f"{block}.{what}" for block in range(options.layers) for what in ("key", "value")]
+    export(Cached(model), options.out / "gpt_cache.onnx", options.window, options.old_exporter, names)
     calibration = training[:len(training) // options.window * options.window].reshape(-1, options.window)
     for name, windows in (("calibration", calibration), ("evaluation", evaluation), ("holdout", holdout)):
         every = max(1, len(windows) // options.samples)
-        np.savez_compressed(options.out / f"{name}.npz", input_ids=windows[::every][:options.samples])
+        chosen = windows[::every][:options.samples]
+        np.savez_compressed(options.out / f"{name}.npz", input_ids=chosen)
+        if name != "holdout":
+            write_cached(model, names, chosen[:CACHED], options.out / f"cache_{name}.npz")
     evaluation = np.load(options.out / "evaluation.npz")["input_ids"]
     one, two = of_counts(training, evaluation)
     print(f"perplexity on {len(evaluation)} windows: model {perplexity(model, evaluation):.4f}, pairs of bytes {two:.2f}, bytes {one:.2f}")

@@ -13,13 +13,15 @@ from typing import Dict
 from . import _core, _openvino, _qnn
 from ._api import Quantized, SearchResult, dry_run, evaluate, inspect, quantize, search
 from ._evaluators import kind_of, scoring
+from ._generation import generation_agreement
 from ._guests import Bench, Sampler, StopCondition, Strategy
 from ._auto import auto
 from ._samples import Samples
 from ._session import Session
 from ._study import Space, Study, Trial
-from ._worker import worker
+from ._text import text_samples
 from ._tuning import Operator, Tuner, TuningStrategy, register_strategy
+from ._worker import worker
 from .auto_search import (AutoSearch, AutoSearchConfig, AutoSearchConfig_Default, AutoSearchPro, CalibrationDataReader, Config, Configs,
                           QuantizationConfig, SearchSpace, generate_all_configs, get_auto_search_config, get_default_config)
 from .enums import (CalibrationMethod, ExtendedQuantFormat, ExtendedQuantType, Int16Method, LayerWiseMethod, PowerOfTwoMethod, QuantFormat,
@@ -42,5 +44,6 @@ __all__ = [
     "Config", "Configs", "ExtendedQuantFormat", "ExtendedQuantType", "Int16Method", "LayerWiseMethod", "Operator", "PowerOfTwoMethod",
     "QuantFormat", "QuantType", "QuantizationConfig", "Quantized", "QuasarError", "Sampler", "Samples", "SearchResult", "SearchSpace",
     "Session", "Space", "StopCondition", "Strategy", "Study", "Trial", "Tuner", "TuningStrategy", "auto", "dry_run", "evaluate", "generate_all_configs",
-    "get_auto_search_config", "get_default_config", "inspect", "kind_of", "listed", "onnxruntime_version", "quantize", "register_strategy", "scoring", "search", "worker",
+    "generation_agreement", "get_auto_search_config", "get_default_config", "inspect", "kind_of", "listed", "onnxruntime_version", "quantize",
+    "register_strategy", "scoring", "search", "text_samples", "worker",
 ]

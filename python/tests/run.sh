@@ -17,6 +17,7 @@ if ! "$python" -c 'import numpy, pybind11, scikit_build_core' 2> /dev/null; then
   "$python" -m pip install --quiet onnx onnxruntime >> "$build/python-venv.log" 2>&1 || echo "without onnx and onnxruntime"
 fi
 "$python" -c 'import mcp' 2> /dev/null || "$python" -m pip install --quiet mcp >> "$build/python-venv.log" 2>&1 || echo "without mcp"
+"$python" -c 'import tokenizers' 2> /dev/null || "$python" -m pip install --quiet tokenizers >> "$build/python-venv.log" 2>&1 || echo "without tokenizers"
 launcher=$(command -v ccache || true)
 "$python" -m pip install --quiet --no-build-isolation --no-deps "$source" -C "cmake.define.quasar_DIR=$build" -C "build-dir=$build/python-wheel" \
   -C "cmake.define.CMAKE_CXX_COMPILER_LAUNCHER=$launcher"

@@ -42,8 +42,8 @@ std::string described(const graph::Value& value) {
 std::string own_words(const graph::Node& node, const quant::Config& config) {
   std::string out;
   if (const quant::LayerRule* rule = quant::rule_for(node, config.layers); rule != nullptr && !rule->in_float) {
-    out += std::string("; ") + (rule->op_types.empty() ? "specific_layer_config" : "layer_type_config") + ": " +
-           quant::spec_name(rule->activation) + " values, " + quant::spec_name(rule->weight) + " weights";
+    out += "; " + key_of(*rule) + ": " + quant::spec_name(rule->activation) + " values, " + quant::spec_name(rule->weight) +
+           " weights";
   }
   std::set<std::string> values(node.inputs.begin(), node.inputs.end());
   values.insert(node.outputs.begin(), node.outputs.end());
@@ -81,6 +81,7 @@ class Fate {
 
  private:
   static std::string role(const graph::Node& node, const quant::NodePlan& plan) {
+    if (plan.form == quant::NodeForm::weights_only && node.is("Gather")) return "a table of codes (GatherBlockQuantized)";
     if (plan.form == quant::NodeForm::weights_only) return "float values, weights as codes (MatMulNBits)";
     return node.is("Gather") ? "a table of codes" : "scales of its input found at run time, weights as codes";
   }

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "quasar/job/precision.hpp"
+#include "quasar/quant/codes/range.hpp"
 #include "quasar/quant/codes/scheme_words.hpp"
 #include "quasar/quant/config/idle_keys.hpp"
 #include "quasar/quant/config/rounding_config.hpp"
@@ -24,6 +25,10 @@ quant::Config config_at(const Json& words, const quant::Target* target) {
 }
 
 const std::string form_key = "form";
+
+bool has_real_zero_points(const quant::Config& config) {
+  return quant::ranges::table().make(config.weight.range_method)->of_blocks() == quant::BlockRange::half_quadratic;
+}
 
 std::string said_of_names(const quant::Config& config) {
   Json overrides = Json::array();
@@ -162,7 +167,8 @@ class Reading {
     RefusedChoices refused;
     IdleKeys idle;
     size_t invalid = 0;
-    bool rounds_in_vain = false;  // scales that are found at run time leave nothing to round for
+    // Scales that are found at run time leave nothing to round for, zero points that are no integers no codes.
+    bool rounds_in_vain = false;
     const auto points = looked_at(space);
     for (const auto& point : points) {
       std::string why;
@@ -170,7 +176,7 @@ class Reading {
         const Json words = words_of(space, point);
         const quant::Config config = config_at(words, target_.get());
         idle.add(words, config);
-        rounds_in_vain = rounds_in_vain || (out_.fine_tuning[i] && config.activation.dynamic);
+        rounds_in_vain = rounds_in_vain || (out_.fine_tuning[i] && (config.activation.dynamic || has_real_zero_points(config)));
         out_.needs.add(config);
         for (const auto& rule : config.layers) out_.node_forms.insert(quant::form_of(rule.activation));
         out_.node_forms.insert(quant::form_of(config.activation));

@@ -36,7 +36,8 @@ bool has_blocks(const graph::Model& model) {
 
 bool asks_for_blocks(const Config& config) {
   const auto in_groups = [](const Scheme& weight) { return weight.granularity == Granularity::group; };
-  return in_groups(config.weight) || std::ranges::any_of(config.layers, in_groups, &LayerRule::weight);
+  return in_groups(config.weight) || std::ranges::any_of(config.layers, in_groups, &LayerRule::weight) ||
+         std::ranges::any_of(config.kinds, [&](const KindRule& one) { return in_groups(one.rule.weight); });
 }
 
 std::string why_no_blocks(const graph::Model& model) {

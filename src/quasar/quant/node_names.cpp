@@ -35,7 +35,11 @@ const graph::Node* twin_of(const graph::Node& node, const graph::Node& reader, c
 }  // namespace
 
 NodeNames::NodeNames(const graph::Model& original, const graph::Model& prepared)
-    : original_(skeleton(graph::opened(original))), prepared_(skeleton(prepared)), before_(original_), after_(prepared_) {
+    : original_(skeleton(graph::opened(original))),
+      prepared_(skeleton(prepared)),
+      before_(original_),
+      after_(prepared_),
+      kinds_(find_layer_kinds(graph::Index(prepared))) {
   for (const auto& [name, tensor] : prepared.initializers) constants_.insert(name);
 }
 
@@ -265,7 +269,7 @@ Config NodeNames::resolved(const Config& config) const {
   }
   out.selection = choices.resolved(config.selection);
   choices.check_values(config.tensors);
-  return out;
+  return with_kinds(std::move(out), kinds_);
 }
 
 std::vector<std::string> NodeNames::notes(const Config& config) const {
@@ -279,6 +283,7 @@ std::vector<std::string> NodeNames::notes(const Config& config) const {
   for (const auto& rule : config.layers) {
     for (const auto& type : rule.op_types) note("layer_type_config", type);
   }
+  std::ranges::move(notes_on_kinds(config, kinds_), std::back_inserter(out));
   return out;
 }
 

@@ -79,8 +79,9 @@ class Placing {
     const std::set<std::string> floats = ops::float_values(model_);
     for (const auto& node : model_.nodes) {
       const NodeForm form = form_of_node(node);
-      if (!has_weights_for(form, node, model_)) continue;
       const LayerRule* rule = rule_for(node, config_);
+      const bool named_table = form == NodeForm::weights_only && rule != nullptr && is_table(node, model_) && node.is("Gather");
+      if (!has_weights_for(form, node, model_) && !named_table) continue;
       std::string why = "excluded";
       if (is_in_closed_body(node)) {
         leave_by_choice(node.name, body_off);
@@ -123,8 +124,7 @@ class Placing {
       } else if (std::string switched = switched_off(node, roles); !switched.empty()) {
         leave_by_choice(name, switched);
       } else if (rule != nullptr && rule->in_float) {
-        leave_by_choice(
-            name, std::string("left in float by ") + (rule->op_types.empty() ? "specific_layer_config" : "layer_type_config"));
+        leave_by_choice(name, "left in float by " + key_of(*rule));
       } else if (const auto apart = left_.find(name); apart != left_.end()) {
         out_.skipped[name] = apart->second;
       } else if (why = unseen(node, roles); !why.empty()) {

@@ -6,9 +6,11 @@
 #include "quasar/base/error.hpp"
 #include "quasar/base/names.hpp"
 #include "quasar/quant/attention_masks.hpp"
+#include "quasar/quant/block_tables.hpp"
 #include "quasar/quant/codes/scheme_words.hpp"
 #include "quasar/quant/given_ranges.hpp"
 #include "quasar/quant/integer_softmax.hpp"
+#include "quasar/quant/kinds/layer_kinds.hpp"
 #include "quasar/quant/node_plans.hpp"
 #include "quasar/quant/npu/npu.hpp"
 #include "quasar/quant/placement.hpp"
@@ -94,6 +96,7 @@ class Resolver {
     plan.chosen = std::move(placement_.chosen);
     check_overrides(plan);
     for (auto& note : notes_on_softmax(index_.model(), plan, placement_.softmaxes)) plan.notes.push_back(std::move(note));
+    for (auto& note : notes_on_tied_tables(index_.model(), plan)) plan.notes.push_back(std::move(note));
     note_constant_inputs(plan);
     add_remarks(plan);
     return plan;
@@ -171,9 +174,7 @@ class Resolver {
       if (rule.in_float) continue;
       Config own;
       own.activation = rule.activation, own.weight = rule.weight;
-      const std::string key = rule.words.is_null()    ? "include_auto_mp"
-                              : rule.op_types.empty() ? "specific_layer_config"
-                                                      : "layer_type_config";
+      const std::string key = rule.words.is_null() ? "include_auto_mp" : key_of(rule);
       add(own, key + " (" + spec_name(rule.activation) + " values, " + spec_name(rule.weight) + " weights): ");
     }
   }
@@ -271,7 +272,7 @@ Plan resolve(const graph::Model& model, const stats::Statistics& seen, const Con
   const bool npu = !target.shifts() && is_on(wanted.switches, "EnableNPUCnn", false);
   const auto shifting = npu ? targets::table().make("xint8") : nullptr;
   const Target& used = npu ? *shifting : target;
-  Config config = wanted;
+  Config config = wanted.kinds.empty() ? wanted : with_kinds(wanted, find_layer_kinds(graph::Index(model)));
   config.saturation = saturation_on(used, wanted.saturation);
   check_taken(used, config);
   check_shapes(used, config, model.inputs);

@@ -3,74 +3,13 @@
 #include "quasar/base/error.hpp"
 #include "quasar/ops/constants.hpp"
 #include "quasar/ops/op.hpp"
+#include "quasar/quant/block_tables.hpp"
 #include "quasar/quant/codes/weights.hpp"
 #include "quasar/quant/dynamic_nodes.hpp"
+#include "quasar/quant/packed_codes.hpp"
 
 namespace quasar::quant {
 namespace {
-
-// Scales of whole channels or tensors are repeated for blocks of so many inputs.
-constexpr size_t neutral_block = 128;
-
-// The weights of a matrix product as rows [outputs, inputs].
-struct Matrix {
-  size_t outputs = 0, inputs = 0;
-  bool rows_first = false;  // stored [outputs, inputs]
-  size_t at(size_t output, size_t input) const { return rows_first ? output * inputs + input : input * outputs + output; }
-};
-
-Matrix matrix_of(const Shape& shape, bool rows_first) {
-  const auto first = static_cast<size_t>(shape.at(0)), second = static_cast<size_t>(shape.at(1));
-  return rows_first ? Matrix{first, second, true} : Matrix{second, first, false};
-}
-
-// Which scale the weight has.
-size_t scale_index(const QuantParams& params, const Matrix& matrix, size_t output, size_t input) {
-  if (params.scales.size() == 1) return 0;
-  if (params.block == 0) return output;
-  const auto block = static_cast<size_t>(params.block);
-  return matrix.rows_first ? output * ((matrix.inputs + block - 1) / block) + input / block
-                           : input / block * matrix.outputs + output;
-}
-
-// MatMulNBits wants codes without sign, [outputs, blocks, bytes of a block], low bits first; zero points packed alike per output.
-struct Packed {
-  std::vector<uint8_t> codes, zero_points;
-  std::vector<float> scales, real_zero_points;  // the latter where they are no integers
-  size_t block = 0, blocks = 0;
-  bool neutral = true;  // all zero points are the middle, which is the operator's default
-};
-
-Packed pack(const Tensor& codes, const QuantParams& params, const Matrix& matrix) {
-  Packed out;
-  const size_t bits = bits_of(params.type), per_byte = 8 / bits;
-  out.block = params.block > 0 ? static_cast<size_t>(params.block) : neutral_block;
-  out.blocks = (matrix.inputs + out.block - 1) / out.block;
-  const size_t line = out.blocks * out.block / per_byte, zero_line = (out.blocks + per_byte - 1) / per_byte;
-  out.codes.resize(matrix.outputs * line);
-  out.zero_points.resize(matrix.outputs * zero_line);
-  out.scales.resize(matrix.outputs * out.blocks);
-  const int32_t middle = 1 << (bits - 1);
-  const auto lowest = static_cast<int32_t>(grid_of(params.type, false).low);
-  const std::vector<int32_t> plain = plain_codes(codes);
-  const auto put = [&](std::vector<uint8_t>& to, size_t place, int32_t code) {
-    to[place / per_byte] |= static_cast<uint8_t>(code << (place % per_byte * bits));
-  };
-  for (size_t o = 0; o < matrix.outputs; ++o) {
-    for (size_t b = 0; b < out.blocks; ++b) {
-      const size_t scale = scale_index(params, matrix, o, b * out.block);
-      const int32_t zero = params.zero_points[scale] - lowest;
-      out.scales[o * out.blocks + b] = params.scales[scale];
-      if (!params.real_zero_points.empty())
-        out.real_zero_points.push_back(params.real_zero_points[scale] - static_cast<float>(lowest));
-      out.neutral = out.neutral && zero == middle;
-      put(out.zero_points, o * zero_line * per_byte + b, zero);
-      for (size_t i = b * out.block; i < (b + 1) * out.block; ++i)
-        put(out.codes, o * line * per_byte + i, i < matrix.inputs ? plain[matrix.at(o, i)] - lowest : zero);
-    }
-  }
-  return out;
-}
 
 bool is_transposed(const graph::Node& node) {
   return node.is("Gemm") && node.integer("transB", 0) != 0;
@@ -84,24 +23,24 @@ graph::Node matmul_nbits(const graph::Node& node, const NodePlan& plan, const Re
     throw Error("the plan does not fit the model: the weights of " + node.name + " are not a constant matrix");
   const ConstantPlan& weight = *plan.weight;
   const QuantParams& params = weight.optimized ? weight.optimized->params : weight.params;
-  const Matrix matrix = matrix_of(values->shape(), is_transposed(node));
-  const Packed packed = pack(weight.optimized ? weight.optimized->codes : quantize(*values, params), params, matrix);
-  const auto outputs = static_cast<int64_t>(matrix.outputs), blocks = static_cast<int64_t>(packed.blocks);
-  const auto bytes_per_block = static_cast<int64_t>(packed.codes.size()) / outputs / blocks;
+  const MatrixRows matrix = rows_of(values->shape(), is_transposed(node));
+  const PackedCodes made = packed(weight.optimized ? weight.optimized->codes : quantize(*values, params), params, matrix);
+  const auto outputs = static_cast<int64_t>(matrix.outputs), blocks = static_cast<int64_t>(made.blocks);
+  const auto bytes_per_block = static_cast<int64_t>(made.codes.size()) / outputs / blocks;
   graph::Node out{.name = node.name,
                   .op_type = "MatMulNBits",
                   .domain = "com.microsoft",
                   .inputs = {node.inputs[0]},
                   .outputs = node.outputs,
                   .inside = node.inside};
-  out.inputs.push_back(context.add(weights + "_quantized", Tensor::of(Shape{outputs, blocks, bytes_per_block}, packed.codes)));
-  out.inputs.push_back(context.add(weights + "_scale", Tensor::of(Shape{outputs * blocks}, packed.scales)));
-  if (!packed.real_zero_points.empty()) {
-    const Shape shape{static_cast<int64_t>(packed.real_zero_points.size())};
-    out.inputs.push_back(context.add(weights + "_zero_point", Tensor::of(shape, packed.real_zero_points)));
-  } else if (!packed.neutral) {
-    const Shape shape{static_cast<int64_t>(packed.zero_points.size())};
-    out.inputs.push_back(context.add(weights + "_zero_point", Tensor::of(shape, packed.zero_points)));
+  out.inputs.push_back(context.add(weights + "_quantized", Tensor::of(Shape{outputs, blocks, bytes_per_block}, made.codes)));
+  out.inputs.push_back(context.add(weights + "_scale", Tensor::of(Shape{outputs * blocks}, made.scales)));
+  if (!made.real_zero_points.empty()) {
+    const Shape shape{static_cast<int64_t>(made.real_zero_points.size())};
+    out.inputs.push_back(context.add(weights + "_zero_point", Tensor::of(shape, made.real_zero_points)));
+  } else if (!made.neutral) {
+    const Shape shape{static_cast<int64_t>(made.zero_points.size())};
+    out.inputs.push_back(context.add(weights + "_zero_point", Tensor::of(shape, made.zero_points)));
   }
   if (node.inputs.size() > 2 && !node.inputs[2].empty()) {
     out.inputs.resize(5);
@@ -112,7 +51,7 @@ graph::Node matmul_nbits(const graph::Node& node, const NodePlan& plan, const Re
   out.attributes = {{"K", static_cast<int64_t>(matrix.inputs)},
                     {"N", outputs},
                     {"bits", static_cast<int64_t>(bits_of(params.type))},
-                    {"block_size", static_cast<int64_t>(packed.block)}};
+                    {"block_size", static_cast<int64_t>(made.block)}};
   // 4: activations are quantized to 8 bits per block, sums are integers.
   if (plan.form == NodeForm::dynamic) out.set({"accuracy_level", int64_t{4}});
   return out;
@@ -170,7 +109,9 @@ std::set<std::string> nodes_for(NodeForm form, const graph::Model& model) {
 }
 
 std::string why_not_alone(NodeForm form, const graph::Node& node, const graph::Model& model) {
-  if (form != NodeForm::dynamic) return "with values in float, only weights of MatMul and Gemm are quantized";
+  if (form != NodeForm::dynamic)
+    return std::string("with values in float, only weights of MatMul and Gemm are quantized") +
+           (node.is("Gather") && is_table(node, model) ? ", and tables that a rule names (layer_kinds: {table: UInt8Spec})" : "");
   const Tensor* table = node.is("Gather") ? ops::constant_input(node, 0, model) : nullptr;
   if (table != nullptr && table->type() == DataType::float32) {
     return table->shape().size() < 2 ? "its table is a vector: only tables with rows are stored as codes"
@@ -182,12 +123,16 @@ std::string why_not_alone(NodeForm form, const graph::Node& node, const graph::M
 
 std::optional<NodePlan> plan_alone(const graph::Node& node, const graph::Model& model, const Config& config, std::string& why) {
   if (node.is("LSTM")) return plan_lstm(node, model, config, why);
-  if (node.is("Gather")) return plan_gather(node, model, config.weight, why);
+  if (node.is("Gather")) {
+    if (form_of(config.activation) == NodeForm::weights_only) return plan_table_in_blocks(node, model, config.weight, why);
+    return plan_gather(node, model, config.weight, why);
+  }
   return plan_product(node, model, config, why);
 }
 
 std::vector<graph::Node> rewrite_alone(const graph::Node& node, const NodePlan& plan, const RewriteContext& context) {
   if (node.is("LSTM")) return {dynamic_lstm(node, plan, context)};
+  if (node.is("Gather") && plan.form == NodeForm::weights_only) return {gather_block_quantized(node, plan, context)};
   if (node.is("Gather")) return gather_codes(node, plan, context);
   if (plan.form == NodeForm::weights_only || are_in_blocks(plan.weight->params)) return {matmul_nbits(node, plan, context)};
   return matmul_integer(node, plan, context);

@@ -116,6 +116,16 @@ void add_block_product(const graph::Node& node, Needs& needs) {
   if (node.find("accuracy_level") != nullptr) needs.add(17, "com.microsoft MatMulNBits with accuracy_level");
 }
 
+// With `bits` codes are packed into bytes; without, their type has 4 bits.
+void add_block_table(const graph::Node& node, Needs& needs) {
+  if (node.find("bits") == nullptr) return;
+  const int64_t bits = node.integer("bits", 4);
+  if (bits == 4 || bits == 8) needs.add(23, "com.microsoft GatherBlockQuantized of bytes");
+  if (bits == 2) needs.add(27, "com.microsoft GatherBlockQuantized of 2 bits");
+  if (bits != 2 && bits != 4 && bits != 8)
+    needs.add_unknown("com.microsoft GatherBlockQuantized of " + std::to_string(bits) + " bits");
+}
+
 void add_node(const graph::Model& model, const graph::Node& node, Needs& needs) {
   const bool pairs = node.op_type == "QuantizeLinear" || node.op_type == "DequantizeLinear";
   if (pairs && reads(model, node, 4)) needs.add(19, node.op_type + " of 4 bits");
@@ -127,6 +137,7 @@ void add_node(const graph::Model& model, const graph::Node& node, Needs& needs) 
   const auto known = std::ranges::find(own_operators, node.op_type, &Operator::type);
   if (node.domain != "com.microsoft" || known == own_operators.end()) return needs.add_unknown(name);
   if (node.op_type == "MatMulNBits") add_block_product(node, needs);
+  if (node.op_type == "GatherBlockQuantized") add_block_table(node, needs);
   if (pairs && reads(model, node, 16)) needs.add(17, name + " of 16 bits");
   needs.add(known->release, name);
 }

@@ -77,7 +77,13 @@ void set_nearest(RoundingReport& report, const graph::Model& model, const quant:
   std::string why;
   for (const auto& node : model.nodes) {
     if (!scaled.nodes.contains(node.name)) continue;
-    if (auto own = quant::plan_alone(node, model, config, why)) plan.nodes[node.name] = std::move(*own);
+    quant::Config own = config;
+    if (const quant::LayerRule* rule = quant::rule_for(node, config)) {
+      if (rule->in_float) continue;
+      own.activation = rule->activation;
+      own.weight = rule->weight;
+    }
+    if (auto made = quant::plan_alone(node, model, own, why)) plan.nodes[node.name] = std::move(*made);
   }
   std::map<std::string, LayerError> errors;
   for (const auto& layer : rounder.improve(plan).layers) errors[layer.node] = layer;
@@ -296,7 +302,7 @@ RoundingReport Variants::round(const quant::Config& config, quant::Plan& plan, c
     RounderOptions silent = options_.rounding;
     silent.log = {};
     Rounder rounder(plain->model, samples_, silent);
-    set_nearest(report, plain->model, config, plan, rounder);
+    set_nearest(report, plain->model, resolved(config, *plain), plan, rounder);
     for (const auto& layer : report.layers) tell(options_.rounding.log, Level::debug, in_words(layer));
     tell(options_.rounding.log, Level::info, summary_of(plan.rounding.method, report));
   }

@@ -8,7 +8,7 @@ namespace {
 
 using Names = std::vector<std::string>;
 
-const Names samplers{"cma_es", "gp", "grid", "nsga_ii", "qmc", "random", "tpe"};
+const Names samplers{"cma_es", "gp", "grid", "nsga_ii", "one_by_one", "qmc", "random", "tpe"};
 const Names metrics{"L1",   "L2",   "agreement", "cos",  "kl",   "mAP",   "mse",   "psnr",
                     "sqnr", "ssim", "top1",      "top5", "topk", "v1_L2", "v1_cos"};
 const Names methods{"distribution", "entropy", "layerwise_percentile", "min_max", "min_mse", "non_overflow", "percentile"};

@@ -198,6 +198,19 @@ TEST(WeightsOnly, AwqScalesChannels) {
   EXPECT_THROW(quant::parse_config(words), Error);
 }
 
+// What nearest rounding does to a layer is told for the bits that its rule gives it.
+TEST(WeightsOnly, AwqIsComparedWithTheLayersOwnBits) {
+  const auto last = [](const std::string& method, const Json& kinds) {
+    Json words = weights_only(method);
+    if (!kinds.is_null()) words["layer_kinds"] = kinds;
+    const Trial trial = tried(words);
+    return std::ranges::find(trial.report.layers, "last", &LayerError::node)->alone;
+  };
+  const Json wide{{"last", "UInt8Spec"}};
+  EXPECT_LT(last("gptq", wide), 0.1 * last("gptq", nullptr));
+  EXPECT_NEAR(last("awq", wide), last("gptq", wide), 0.05 * last("gptq", wide));  // of layers before that differ
+}
+
 TEST(WeightsOnly, NamedConfigurationsSayWhatTheyMean) {
   const auto config = [](const char* name) { return quant::parse_config({{"scheme", name}}); };
   for (const char* name : {"RTN_G32ASYM", "GPTQ_G32ASYM", "GPTQ_G32ASYM_DISABLE_LAST_MATMUL", "GPTQ_G128ASYM", "AWQ_G32ASYM"}) {

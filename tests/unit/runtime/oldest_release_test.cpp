@@ -51,6 +51,9 @@ TEST(OldestRelease, OwnOperatorsDecide) {
   EXPECT_EQ(release_with(own("MatMulNBits", {"x", "b", "s", "", "", "bias"})), "1.19");
   EXPECT_EQ(release_with(own("MatMulNBits", {"x", "b", "s"}, {{"bits", int64_t{8}}})), "1.22");
   EXPECT_EQ(release_with(own("MatMulNBits", {"x", "b", "s"}, {{"bits", int64_t{2}}})), "1.24");
+  EXPECT_EQ(release_with(own("GatherBlockQuantized", {"t", "x", "s"})), "1.20");
+  EXPECT_EQ(release_with(own("GatherBlockQuantized", {"t", "x", "s"}, {{"bits", int64_t{8}}})), "1.23");
+  EXPECT_EQ(release_with(own("GatherBlockQuantized", {"t", "x", "s"}, {{"bits", int64_t{2}}})), "1.27");
 }
 
 TEST(OldestRelease, HalfScalesDecide) {

@@ -15,7 +15,7 @@ namespace quasar::quant {
 namespace {
 
 const std::string scheme_key = "scheme", after_key = "after_rounding", exclude_key = "exclude",
-                  rules_key = "specific_layer_config";
+                  rules_key = "specific_layer_config", kinds_key = "layer_kinds";
 
 Json as_list(const Json& value) {
   if (value.is_null()) return Json::array();
@@ -26,6 +26,7 @@ Json as_list(const Json& value) {
 std::vector<Scheme*> schemes_of(Config& config) {
   std::vector<Scheme*> all{&config.activation, &config.weight};
   for (auto& rule : config.layers) all.insert(all.end(), {&rule.activation, &rule.weight});
+  for (auto& kind : config.kinds) all.insert(all.end(), {&kind.rule.activation, &kind.rule.weight});
   if (config.products) all.push_back(&config.products->weight);
   return all;
 }
@@ -185,6 +186,7 @@ Config parse_config(const Json& words) {
   config.weight = parse_scheme(canonical_words, "weight");
   check_sides(config.activation, config.weight);
   config.layers = parse_layer_rules(canonical_words, config.activation, config.weight);
+  config.kinds = parse_kind_rules(canonical_words.value(kinds_key, Json()), config.activation, config.weight);
   if (config.form == ModelForm::dynamic_products) config.products = rule_of_products(config.activation, config.weight);
   config.after_rounding.rules = parse_layer_rules(after, config.activation, config.weight).size();
   for (const auto& [key, value] : canonical_words.items()) parse_option(config, key, value);
@@ -243,6 +245,7 @@ Json to_json(const Config& config) {
     const auto write = [&](const Scheme& scheme) {
       if (scheme.range_method == range.method) words[range.key] = scheme.range_options.at(range.option);
     };
+    for (const auto& kind : config.kinds) write(kind.rule.weight), write(kind.rule.activation);
     for (const auto& rule : config.layers) write(rule.weight), write(rule.activation);
     write(config.weight), write(config.activation);
   }
@@ -250,6 +253,7 @@ Json to_json(const Config& config) {
   words.update(option_words(config.selection, config.switches, config.max_loop_num));
   const Config rounded = while_rounding(config);
   words.update(to_json(rounded.layers));
+  if (!config.kinds.empty()) words[kinds_key] = to_json(config.kinds);
   words.update(to_json(config.transforms));
   if (config.form != ModelForm::all) words["form"] = name_of(config.form);
   if (config.mixed) words.update(to_json(*config.mixed));

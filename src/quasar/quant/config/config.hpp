@@ -12,6 +12,7 @@
 #include "quasar/quant/codes/switches.hpp"
 #include "quasar/quant/config/fixed_shapes.hpp"
 #include "quasar/quant/config/format.hpp"
+#include "quasar/quant/config/kind_rules.hpp"
 #include "quasar/quant/config/layer_rules.hpp"
 #include "quasar/quant/config/mixed_precision.hpp"
 #include "quasar/quant/config/model_form.hpp"
@@ -39,6 +40,7 @@ struct Config {
   Selection selection;
   int max_loop_num = 0;                  // MaxLoopNum: passes over the rules of NPUs; 0: until nothing changes
   std::vector<LayerRule> layers;         // layers with types of their own; the first rule that fits holds
+  std::vector<KindRule> kinds = {};      // layer_kinds: the same by what layers do
   ModelForm form = ModelForm::all;       // which operators are quantized
   AfterRounding after_rounding;          // which of `exclude` and `layers` stand under this key
   std::optional<LayerRule> products;     // of form dynamic_products: how, for layers without a rule

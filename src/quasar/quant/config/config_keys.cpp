@@ -25,6 +25,7 @@ std::vector<std::string> config_keys() {
                                 "CalibDataSize",
                                 "specific_layer_config",
                                 "layer_type_config",
+                                "layer_kinds",
                                 "after_rounding",
                                 "quant_format",
                                 "form",

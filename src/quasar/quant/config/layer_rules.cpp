@@ -154,6 +154,11 @@ Json to_json(const std::vector<LayerRule>& rules) {
   return words;
 }
 
+std::string key_of(const LayerRule& rule) {
+  if (!rule.kind.empty()) return "layer_kinds." + rule.kind;
+  return (rule.op_types.empty() ? by_name : by_type).key;
+}
+
 const LayerRule* rule_for(const graph::Node& node, const std::vector<LayerRule>& rules) {
   const LayerRule* found = nullptr;
   for (const auto& rule : rules) {

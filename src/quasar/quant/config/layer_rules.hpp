@@ -19,6 +19,7 @@ struct LayerRule {
   std::vector<std::string> op_types;  // layer_type_config
   bool in_float = false;
   Scheme activation = {}, weight = {};
+  std::string kind = {};  // of which kind of layer_kinds it was made; "": of none
   bool operator==(const LayerRule&) const = default;
 };
 
@@ -29,6 +30,9 @@ std::vector<LayerRule> parse_layer_rules(const Json& words, const Scheme& activa
 
 // Back in the user's words: {specific_layer_config, layer_type_config}, those that there are.
 Json to_json(const std::vector<LayerRule>& rules);
+
+// The key under which the user wrote it.
+std::string key_of(const LayerRule& rule);
 
 // The rule for a node: one that names it, else one that names its type; nullptr when there is none.
 const LayerRule* rule_for(const graph::Node& node, const std::vector<LayerRule>& rules);

@@ -10,6 +10,7 @@
 #include "quasar/base/parallel.hpp"
 #include "quasar/graph/bodies.hpp"
 #include "quasar/graph/load.hpp"
+#include "quasar/quant/block_tables.hpp"
 #include "quasar/quant/codes/scheme_words.hpp"
 #include "quasar/quant/plan.hpp"
 #include "quasar/quant/standalone.hpp"
@@ -66,6 +67,7 @@ class Rewriting {
     if (!plan_.shifts) {
       keep_in_float(out_, plan_.nodes);  // a processor that shifts would find scales per channel
       gather_codes_first(out_);          // and its compiler reads pairs
+      share_tables(out_);
     }
     out_ = graph::placed(out_);
     pair_before_subgraphs(out_);
