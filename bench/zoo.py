@@ -142,6 +142,7 @@ def main():
     parser.add_argument("--only", nargs="+", metavar="NAME")
     parser.add_argument("--models", action="store_true", help="make models and samples, and stop")
     parser.add_argument("--table", action="store_true", help="print docs/zoo.md from the rows that are there, and stop")
+    parser.add_argument("--searches", action="store_true", help="print what the searches came to, of the rows that have one, and stop")
     parser.add_argument("--note", default="", help="a sentence for the head of the page: what else the machine did")
     parser.add_argument("--again", action="store_true", help="measure models that have a row, too")
     parser.add_argument("--jobs", nargs="+", metavar="JOB", help="only these, the others stay as they are in the row")
@@ -152,6 +153,7 @@ def main():
     from zoo import catalogue, table
     from zoo.real import Place
     if given.table: return print(table.page(given))
+    if given.searches: return print(table.searches(given))
     for model in catalogue():
         at = given.folder / model.name
         if given.only and model.name not in given.only: continue

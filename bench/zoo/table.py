@@ -73,17 +73,53 @@ def mean_gain(rows, kind):
     return len(gains), math.exp(sum(map(math.log, gains)) / len(gains)) if gains else float("nan")
 
 
-def page(given):
-    known = {model.name: model for model in catalogue()}
+def rows_of(given, known):
     rows = {name: json.loads((given.folder / name / "row.json").read_text()) for name in known if (given.folder / name / "row.json").exists()}
     for name, row in rows.items(): row["kind"] = known[name].kind
+    return rows
+
+
+def machine(given):
+    """Date, version, processor"""
     version = subprocess.run([given.quasar, "--version"], capture_output=True, text=True).stdout.strip()
     processor = pathlib.Path("/proc/cpuinfo").read_text()
     model_name = re.search(r"model name\s*: (.*)", processor)
+    return (f"{datetime.date.today()}, {version}; {model_name[1] if model_name else 'unknown processor'}, {processor.count('processor	')} cores, "
+            f"VNNI on {len(re.findall('vnni', processor))} lines of cpuinfo.")
+
+
+def goals(rows):
+    searches = [row["jobs"]["search"] for row in rows.values() if row["jobs"]["search"].get("faster") is not None]
+    lines = [f"- Not faster than float: {sum(not search['faster'] for search in searches)} of {len(searches)} searches."]
+    for kind in ("convolutional", "transformer", "recurrent"):
+        count, mean = mean_gain(rows, kind)
+        lines.append(f"- {kind.capitalize()} models: float takes {mean:.2f} × the best model's time (geometric mean of {count} that are not poor).")
+    words = {word: [name for name, row in rows.items() if row["jobs"]["search"].get("quality") == word] for word in ("good", "check", "poor")}
+    none = [name for name, row in rows.items() if "rel" not in row["jobs"]["search"]]
+    lines.append(f"- No model from the search: {len(none)}{' (' + ', '.join(none) + ')' if none else ''}.")
+    return lines + [f"- Quality `{word}`: {len(names)}" + (f" ({', '.join(names)})." if word == "poor" and names else ".") for word, names in words.items()]
+
+
+def searches(given):
+    """The default search alone, a part of the page"""
+    known = {model.name: model for model in catalogue()}
+    rows = {name: row for name, row in rows_of(given, known).items() if "search" in row["jobs"]}
+    lines = [machine(given), f"{len(rows)} models of {len(known)}; a search may take {' or '.join(map(str, sorted({row['limit'] for row in rows.values()})))} s." + (f" {given.note}" if given.note else ""),
+             "", *goals(rows), "", "| model | weights | float, ms | distance, task; size; × float on one thread, on all (quality) | of float's size |", "| --- " * 5 + "|"]
+    for name, row in rows.items():
+        job = row["jobs"]["search"]
+        lines.append(f"| {name} | {'made up' if known[name].source == 'made up' else 'real'} | {number(row.get('float', {}).get('ms'), 3)} | {found(row, 'search')} | "
+                     f"{number(job['bytes'] / row['bytes']) if 'bytes' in job else '–'} |")
+    return "\n".join(lines)
+
+
+def page(given):
+    known = {model.name: model for model in catalogue()}
+    rows = rows_of(given, known)
     real = [name for name in rows if known[name].source != "made up"]
     limits = sorted({row["limit"] for row in rows.values()})
     lines = ["# Many models, one row each", "`PYTHON bench/zoo.py build/release/quasar FOLDER SHARED` made the rows, with `--table` this page.", "",
-             f"{datetime.date.today()}, {version}; {model_name[1] if model_name else 'unknown processor'}, {processor.count('processor	')} cores, VNNI on {len(re.findall('vnni', processor))} lines of cpuinfo.",
+             machine(given),
              f"{len(rows)} models of {len(known)} have a row; {len(real)} of them have real weights. Searches may take {' or '.join(map(str, limits))} s each." + (f" {given.note}" if given.note else ""), "",
              "- Distances are ‖y − ŷ‖ / ‖y‖ of the worst output, over evaluation samples that nobody calibrated with.",
              "- The per cent after a distance are the task's: agreement with the float model, listed below.",
@@ -99,15 +135,7 @@ def page(given):
                                         f"{row['bytes'] / 1e6:.2f}", number(value.get("ms"), 3), f"{told[0]} of {told[1]}" if told else "–",
                                         *(cell(row, k) for k in ("channel", "adaquant", "static", "tensor", "dynamic8", "dynamic")), found(row, "search"), found(row, "repair"),
                                         f"{worst(row, 'seconds', OURS):.0f}, {worst(row, 'seconds', PEERS):.0f}", f"{worst(row, 'mb', OURS):.0f}, {worst(row, 'mb', PEERS):.0f}"]) + " |")
-    searches = [row["jobs"]["search"] for row in rows.values() if row["jobs"]["search"].get("faster") is not None]
-    lines += ["", "## Goals", f"- Not faster than float: {sum(not search['faster'] for search in searches)} of {len(searches)} searches."]
-    for kind in ("convolutional", "transformer", "recurrent"):
-        count, mean = mean_gain(rows, kind)
-        lines.append(f"- {kind.capitalize()} models: float takes {mean:.2f} × the best model's time (geometric mean of {count} that are not poor).")
-    words = {word: [name for name, row in rows.items() if row["jobs"]["search"].get("quality") == word] for word in ("good", "check", "poor")}
-    none = [name for name, row in rows.items() if "rel" not in row["jobs"]["search"]]
-    lines.append(f"- No model from the search: {len(none)} ({', '.join(none)}).")
-    lines += [f"- Quality `{word}`: {len(names)}" + (f" ({', '.join(names)})." if word == "poor" and names else ".") for word, names in words.items()]
+    lines += ["", "## Goals", *goals(rows)]
     lines += ["", "## Worse than the peer", f"By more than {WORSE - 1:.0%}.", ""] + [f"- **{name}**: {'; '.join(said)}." for name, said in comparisons(rows)]
     lines += ["", "## Crashes and refusals", ""]
     told = {}
