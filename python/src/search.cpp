@@ -172,7 +172,7 @@ py::dict search(const py::object& words, const std::string& base, const std::str
     own->callbacks.raise_what_was_raised();
     return found(*own, tune::storage_url(own->job.study));
   }
-  const tune::LaunchLead first(own->job, own->launch);
+  const tune::LaunchLead first(own->job.study, own->launch);
   try {
     report::refuse_to_overwrite(own->job, file);
     ready(own->job.output.dir.string());

@@ -139,7 +139,7 @@ class Strategy final : public tune::Strategy {
  public:
   Strategy(std::string name, Held object) : name_(std::move(name)), object_(std::move(object)) {}
 
-  void check(const tune::Job& job, const tune::Spaces& spaces) const override {
+  void check(const tune::Job& /*job*/, const tune::Spaces& spaces) const override {
     if (spaces.each.size() != 1) throw Error("strategy " + name_ + " takes one search_space, not several");
   }
 

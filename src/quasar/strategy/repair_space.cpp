@@ -8,6 +8,7 @@
 #include "quasar/job/precision.hpp"
 #include "quasar/job/spaces.hpp"
 #include "quasar/ops/op.hpp"
+#include "quasar/quant/config/model_form.hpp"
 #include "quasar/quant/standalone.hpp"
 #include "quasar/strategy/tuning_space.hpp"
 #include "quasar/trial/nothing_quantized.hpp"
@@ -38,6 +39,22 @@ Activations activations_of(const Json& search_space) {
     return spec.is_string() && normalized(spec.get<std::string>()).find("int8") != std::string::npos;
   };
   return std::ranges::all_of(specs, is_byte) ? Activations::eight_bits : Activations::of_any_width;
+}
+
+// Whether the space quantizes its model in this form alone.
+bool has_only_form(const Json& search_space, quant::ModelForm form) {
+  for (const auto& [key, value] : search_space.items()) {
+    if (normalized(key) != "form") continue;
+    const Json forms = value.is_array() ? value : Json::array({value});
+    return !forms.empty() && std::ranges::all_of(forms, [&](const Json& one) { return quant::parse_model_form(one) == form; });
+  }
+  return false;
+}
+
+// A space of form dynamic is one of dynamic quantization, whatever its activations have elsewhere.
+Approach approach_in(const Json& search_space, Approach asked) {
+  const bool dynamic = asked == Approach::static_ranges && has_only_form(search_space, quant::ModelForm::dynamic);
+  return dynamic ? Approach::dynamic : asked;
 }
 
 // The nodes that the target computes in this type, and not only simulates.
@@ -93,7 +110,7 @@ Json repairs_for(const std::string& target, Approach approach) {
 
 std::vector<std::string> repairable_nodes(Approach approach, const Json& search_space, const graph::Model& model,
                                           const quant::Target& target) {
-  switch (approach) {
+  switch (approach_in(search_space, approach)) {
     case Approach::weight_only:
       return in_order(model, quant::nodes_for(quant::NodeForm::weights_only, model));
     case Approach::dynamic:
@@ -103,12 +120,18 @@ std::vector<std::string> repairable_nodes(Approach approach, const Json& search_
       for (auto& name : tunable_nodes(model, target, activations_of(search_space))) nodes.insert(std::move(name));
       return in_order(model, nodes);
     }
-    default:
-      return tunable_nodes(model, target, activations_of(search_space));
+    default: {
+      std::vector<std::string> nodes = tunable_nodes(model, target, activations_of(search_space));
+      if (!has_only_form(search_space, quant::ModelForm::dynamic_products)) return nodes;
+      std::set<std::string> all = dynamic_nodes(model, target);
+      all.insert(nodes.begin(), nodes.end());
+      return in_order(model, all);
+    }
   }
 }
 
-std::vector<Rung> rungs_of(Approach approach, const Json& search_space, const graph::Model& model, const quant::Target& target) {
+std::vector<Rung> rungs_of(Approach asked, const Json& search_space, const graph::Model& model, const quant::Target& target) {
+  const Approach approach = approach_in(search_space, asked);
   const std::vector<std::string> nodes = repairable_nodes(approach, search_space, model, target);
   const bool fixed = approach == Approach::static_ranges || approach == Approach::both;
   std::vector<Rung> rungs;
@@ -127,7 +150,8 @@ std::vector<Rung> rungs_of(Approach approach, const Json& search_space, const gr
   return rungs;
 }
 
-Json with_rungs(Approach approach, Json search_space, const graph::Model& model, const quant::Target& target) {
+Json with_rungs(Approach asked, Json search_space, const graph::Model& model, const quant::Target& target) {
+  const Approach approach = approach_in(search_space, asked);
   const auto nodes = repairable_nodes(approach, search_space, model, target);
   if (nodes.empty()) {
     const bool fixed = approach == Approach::static_ranges;
