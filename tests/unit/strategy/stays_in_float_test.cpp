@@ -47,5 +47,22 @@ TEST(StaysInFloat, IsNotGivenUpByRepairEither) {
   EXPECT_EQ(nodes({{"activation", {"UInt8Spec", "Int16Spec"}}}).size(), 6U) << "16 bits are simulated for every operator";
 }
 
+// A space that quantizes its model in one form is repaired in that form.
+TEST(StaysInFloat, NotWhatAFormQuantizesAtRunTime) {
+  const auto target = quant::targets::table().make("ort_cpu");
+  const auto nodes = [&](const Json& forms) {
+    return repairable_nodes(Approach::static_ranges, {{"activation", {"UInt8Spec"}}, {"form", forms}}, model_of_sums(), *target);
+  };
+  const std::set<std::string> products = dynamic_nodes(model_of_sums(), *target);
+  ASSERT_FALSE(products.empty());
+  const auto of_dynamic = nodes({"dynamic"});
+  EXPECT_EQ(std::set<std::string>(of_dynamic.begin(), of_dynamic.end()), products);
+  EXPECT_EQ(nodes({"all", "dynamic"}), nodes({"all"}));
+  EXPECT_GE(nodes({"dynamic_products"}).size(), nodes({"all"}).size());
+  for (const auto& rung :
+       rungs_of(Approach::static_ranges, {{"activation", {"UInt8Spec"}}, {"form", {"dynamic"}}}, model_of_sums(), *target))
+    EXPECT_EQ(rung.name, in_float);
+}
+
 }  // namespace
 }  // namespace quasar::tune
