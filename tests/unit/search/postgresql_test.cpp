@@ -6,7 +6,7 @@
 
 #include "quasar/base/cancellation.hpp"
 #include "quasar/base/memory_cap.hpp"
-#include "quasar/search/optuna/postgresql_address.hpp"
+#include "quasar/search/postgresql/postgresql_address.hpp"
 #include "unit/error_of.hpp"
 #include "unit/search/processes.hpp"
 

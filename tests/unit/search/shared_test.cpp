@@ -3,6 +3,7 @@
 
 #include <array>
 #include <atomic>
+#include <mutex>
 #include <map>
 #include <set>
 
@@ -434,10 +435,12 @@ TEST(Shared, EnqueuedTrialsRun) {
   enqueue(*leader.storage, 11);
   enqueue(*leader.storage, 99);  // no point
   std::atomic<int> tried = 0;
+  std::once_flag during;
   const auto work = [&](Study& study) {
     return run({}, study, space, *samplers::table().make("grid"), stop_conditions({{"n_trials", 6}}),
                [&](RunningTrial& job) -> Outcome {
-                 if (++tried == 3) enqueue(*leader.storage, 17);
+                 ++tried;
+                 std::call_once(during, [&] { enqueue(*leader.storage, 17); });  // the other waits, so that trials are left
                  return {.values = {value_of(job)}};
                });
   };

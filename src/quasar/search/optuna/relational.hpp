@@ -6,7 +6,10 @@
 
 #include <mutex>
 
+#include "quasar/search/optuna/optuna_format.hpp"
 #include "quasar/search/optuna/optuna_rows.hpp"
+#include "quasar/search/optuna/optuna_schema.hpp"
+#include "quasar/search/optuna/trial_statements.hpp"
 #include "quasar/search/storage.hpp"
 
 namespace quasar::search {

@@ -16,12 +16,9 @@
 #include "quasar/base/process.hpp"
 #include "quasar/base/system/socket.hpp"
 #include "quasar/search/enqueued.hpp"
-#include "quasar/search/optuna/optuna_format.hpp"
-#include "quasar/search/optuna/optuna_schema.hpp"
-#include "quasar/search/optuna/postgresql_session.hpp"
 #include "quasar/search/optuna/relational.hpp"
-#include "quasar/search/optuna/server_watch.hpp"
-#include "quasar/search/optuna/trial_statements.hpp"
+#include "quasar/search/postgresql/postgresql_session.hpp"
+#include "quasar/search/postgresql/server_watch.hpp"
 
 namespace quasar::search::storage {
 namespace {

@@ -14,7 +14,6 @@
 #include "quasar/base/file_lock.hpp"
 #include "quasar/base/percent.hpp"
 #include "quasar/base/system/file_facts.hpp"
-#include "quasar/search/optuna/optuna_schema.hpp"
 #include "quasar/search/optuna/relational.hpp"
 
 namespace quasar::search::storage {

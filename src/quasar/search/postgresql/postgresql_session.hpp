@@ -4,7 +4,7 @@
 #include <soci/soci.h>
 
 #include "quasar/base/log.hpp"
-#include "quasar/search/optuna/postgresql_address.hpp"
+#include "quasar/search/postgresql/postgresql_address.hpp"
 
 namespace quasar::search {
 

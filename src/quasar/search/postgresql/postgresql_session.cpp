@@ -1,4 +1,4 @@
-#include "quasar/search/optuna/postgresql_session.hpp"
+#include "quasar/search/postgresql/postgresql_session.hpp"
 
 #include <soci/postgresql/soci-postgresql.h>
 
@@ -13,7 +13,7 @@
 #include "quasar/base/memory_cap.hpp"
 #include "quasar/base/secrets.hpp"
 #include "quasar/base/stopwatch.hpp"
-#include "quasar/search/optuna/server_watch.hpp"
+#include "quasar/search/postgresql/server_watch.hpp"
 
 namespace quasar::search {
 

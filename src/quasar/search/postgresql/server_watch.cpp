@@ -1,4 +1,4 @@
-#include "quasar/search/optuna/server_watch.hpp"
+#include "quasar/search/postgresql/server_watch.hpp"
 
 #include <libpq-fe.h>
 #include <soci/postgresql/soci-postgresql.h>

@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "quasar/base/log.hpp"
-#include "quasar/search/optuna/postgresql_address.hpp"
+#include "quasar/search/postgresql/postgresql_address.hpp"
 
 namespace quasar::search {
 

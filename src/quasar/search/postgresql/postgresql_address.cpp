@@ -1,4 +1,4 @@
-#include "quasar/search/optuna/postgresql_address.hpp"
+#include "quasar/search/postgresql/postgresql_address.hpp"
 
 #include <libpq-fe.h>
 
