@@ -4,7 +4,6 @@
 
 #include <optional>
 
-#include "quasar/base/api.hpp"
 #include "quasar/search/space.hpp"
 #include "quasar/search/trial.hpp"
 
@@ -14,10 +13,10 @@ namespace quasar::search {
 inline constexpr const char* enqueued_attribute = "fixed_params";
 
 // The trial waits, and whoever runs it gives it its point.
-QUASAR_API bool is_enqueued(const Trial& trial);
+bool is_enqueued(const Trial& trial);
 
 // Its point: these values, and what they leave open drawn by the trial's number alone. nullopt: no point of the space has these
 // values.
-QUASAR_API std::optional<Point> enqueued_point(const Trial& trial, const Space& space);
+std::optional<Point> enqueued_point(const Trial& trial, const Space& space);
 
 }  // namespace quasar::search

@@ -3,8 +3,8 @@
 
 #include <array>
 #include <atomic>
-#include <mutex>
 #include <map>
+#include <mutex>
 #include <set>
 
 #include "quasar/base/cancellation.hpp"
