@@ -125,6 +125,11 @@ std::optional<double> time_limit_of(const search::StopConditions& conditions) {
   return earliest;
 }
 
+bool have_time_for(const Limits& limits, std::optional<uint64_t> trials, double seconds, double passed) {
+  const auto limit = time_limit_of(conditions_of(limits));
+  return !limit || (trials && passed + seconds * static_cast<double>(*trials) <= *limit);
+}
+
 search::Point default_point(const search::Space& space) {
   search::Point point = space.nearest_to(Json::object());
   for (uint64_t i = 0; !space.forbidden().empty() && i <= space.forbidden().size() && !space.refused(point).empty(); ++i)

@@ -104,6 +104,9 @@ search::StopConditions conditions_of(const Limits& limits, int64_t default_trial
 // Seconds after which the conditions end everything; nullopt: never.
 std::optional<double> time_limit_of(const search::StopConditions& conditions);
 
+// Whether so many trials (nullopt: without an end) of so many seconds end before the time limit, of which some has passed.
+bool have_time_for(const Limits& limits, std::optional<uint64_t> trials, double seconds, double passed);
+
 // The default configuration of a space: the first choices, or the first combination that is possible.
 search::Point default_point(const search::Space& space);
 

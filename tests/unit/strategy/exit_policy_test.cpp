@@ -59,6 +59,15 @@ TEST(ExitPolicy, OnlyMaxTrialsLeavesDuplicatesOut) {
   EXPECT_EQ(trial_limit(limits_of(Json::object())).most, 20);
 }
 
+TEST(ExitPolicy, ATimeLimitLeavesRoomForSoManyTrials) {
+  Limits limits;
+  EXPECT_TRUE(have_time_for(limits, std::nullopt, 100, 100)) << "no limit";
+  limits.stop["time_limit"] = 20;
+  EXPECT_TRUE(have_time_for(limits, 15, 1, 5));
+  EXPECT_FALSE(have_time_for(limits, 16, 1, 5));
+  EXPECT_FALSE(have_time_for(limits, std::nullopt, 0, 0));
+}
+
 TEST(ExitPolicy, ReasonsNameTheKeyThatTheUserWrote) {
   Limits limits = limits_of({{"tuning_criterion", {{"timeout", 7}}}});
   limits.stop["time_limit"] = limits.exit.timeout;

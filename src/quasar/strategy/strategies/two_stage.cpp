@@ -140,6 +140,7 @@ class TwoStage final : public Strategy {
       for (auto& point : enqueued(context.job.enqueue, spaces[i], all)) stage.first.push_back(std::move(point));
       if (!context.spaces.other_forms[i].empty()) {
         result = try_points(context, spaces[i], stage.first, first_stage);
+        if (is_short_of_time(context, spaces[i])) try_other_forms(context, i, default_point(spaces[i]), Rounded::no, result);
         try_other_forms(context, i, default_point(spaces[i]), Rounded::yes, result);
         if (result.end != End::exhausted) break;
       }
@@ -150,6 +151,15 @@ class TwoStage final : public Strategy {
       try_other_forms(context, i, best->point, Rounded::no, result);
     }
     return result;
+  }
+
+  // Whether there is no time for every point of the space, as the first trial's seconds foretell: then no form can wait for the
+  // end.
+  static bool is_short_of_time(const StrategyContext& context, const search::Space& space) {
+    const auto trials = context.study.trials();
+    if (trials.empty()) return false;
+    const std::chrono::duration<double> passed = std::chrono::steady_clock::now() - context.begin;
+    return !have_time_for(context.job.limits, space.size(), trials.front().seconds().value_or(0), passed.count());
   }
 
   enum class Rounded { no, yes };
