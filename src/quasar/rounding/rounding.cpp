@@ -46,6 +46,12 @@ std::string too_many_samples_in_words(size_t fit, size_t wanted, size_t memory_l
          std::to_string(memory_limit / left * wanted) + " bytes; a data_size of " + std::to_string(left) + " takes less time";
 }
 
+// `fit`: how many samples memory_limit leaves to the largest layer.
+void warn_of_samples(const RounderOptions& options, size_t wanted, size_t fit) {
+  if (wanted > 0 && wanted < few_samples) tell(options.log, Level::warning, few_samples_in_words(wanted));
+  if (fit < wanted) tell(options.log, Level::warning, too_many_samples_in_words(fit, wanted, options.memory_limit));
+}
+
 // Options that cannot act under this plan take their defaults, with a note, so that varying them makes no other plan. `vectors`:
 // sums behind matrix products can take up mean errors as quantized biases do.
 void drop_idle_options(quant::Plan& plan, bool vectors) {
@@ -370,11 +376,7 @@ RoundingReport Rounder::round(quant::Plan& plan, const Effort& effort) {
   const auto material = this->material(wanted);
   const SharedLimit::Work work(memory_->targets, material->targets);
   report.wanted = wanted;
-  if (!material->told.exchange(true)) {
-    if (wanted > 0 && wanted < few_samples) tell(options_.log, Level::warning, few_samples_in_words(wanted));
-    if (const size_t fit = material->fitting(memory_->frontiers.limit()); fit < wanted)
-      tell(options_.log, Level::warning, too_many_samples_in_words(fit, wanted, options_.memory_limit));
-  }
+  if (!material->told.exchange(true)) warn_of_samples(options_, wanted, material->fitting(memory_->frontiers.limit()));
   const auto& layers = material->targets.layers();
   report.kept = left_nearest(model_, plan);
   const auto [chosen, stops] = chosen_of(layers, plan, [&](const LinearLayer& layer, const quant::NodePlan& node) {

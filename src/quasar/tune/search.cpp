@@ -112,6 +112,9 @@ search::Study begun(Summary& summary, const Job& job, search::Storage& storage, 
          "trial " + std::to_string(number) +
              " has failed: " + study.at(number).user_attributes.value(search::attribute::error, ""));
   warn(summary, monitor.log, idle_pruner(job));
+  const Goals& goals = job.aim.goals;
+  if ((goals.needs("latency") || goals.needs("relative_latency")) && study.trials().empty())
+    study.set_attribute(float_ms_attribute, summary.baseline.latency.median_ms);
   return study;
 }
 
@@ -231,9 +234,6 @@ void carry_out(Summary& summary, const Job& asked, const Monitor& monitor, Deadl
   if (!storage) storage = search::open_storage(storage_url(job.study));
   search::Study study = begun(summary, job, *storage, {evaluator, prepared.samples, warning}, monitor);
   gate_speed(summary, job, prepared, variants, study, monitor.log);
-  const Goals& goals = job.aim.goals;
-  if ((goals.needs("latency") || goals.needs("relative_latency")) && study.trials().empty())
-    study.set_attribute(float_ms_attribute, summary.baseline.latency.median_ms);
   study.announce("running");
   std::optional<TrialRoom> room(std::in_place, job, prepared, variants, evaluator, study);
   StudyGuard guard(*storage, folder, monitor);

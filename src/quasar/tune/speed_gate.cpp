@@ -66,6 +66,7 @@ class Measuring {
     SpeedGate out = decided(best);
     out.saturation = saturation;
     if (!saturation.empty()) out.told += "; with int8 weights in convolutions of few products (saturation: " + saturation + ")";
+    spare_faster_forms(out, forms_[best].in_float);
     if (!is_late()) leave_out_slow_forms(out, forms_[best].in_float);
     return out;
   }
@@ -141,6 +142,34 @@ class Measuring {
     hashes_ = {found->hash};
     forms_[0].model = model;
     return words["saturation"];
+  }
+
+  // Operators in float that only bring the first form to float's time are not worth a form that they leave nothing to quantize
+  // and that is faster without them: then none stay in float.
+  void spare_faster_forms(SpeedGate& gate, const std::set<std::string>& in_float) {
+    if (gate.regions.empty() || gate.gated * *job_.speed_gate <= 1) return;
+    std::vector<std::string> names;
+    std::vector<graph::Model> models;
+    for (const auto& name : prepared_.spaces.names_of_other_forms()) {
+      auto found = planned(words_of_form(name), {});
+      if (!found || planned(words_of_form(name), in_float)) continue;
+      names.push_back(name);
+      models.push_back(variants_.build(found->config, found->plan).model);
+    }
+    if (models.empty()) return;
+    std::vector<const graph::Model*> all{&prepared_.model};
+    for (const auto& model : models) all.push_back(&model);
+    const Times times = times_of(all, to_choose);
+    for (size_t i = 0; i < names.size(); i++) {
+      const double of_float = runtime::ratio_of(times[i + 1], times[0]).median;
+      if (of_float * *job_.speed_gate >= gate.gated) continue;
+      gate.regions.clear();
+      gate.gated = gate.planned;
+      gate.form_times[Spaces::form_of(prepared_.spaces.calibration.front())] = gate.planned;
+      gate.form_times[names[i]] = of_float;
+      gate.told += "; but form " + names[i] + " takes " + in_digits(of_float, 3) + " × without them, so that none stay";
+      return;
+    }
   }
 
   // Those that the spaces offer, with the same operators in float: a form that is slower than float, and than the first form, is

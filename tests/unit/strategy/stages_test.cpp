@@ -174,6 +174,23 @@ TEST_F(Stages, AFormThatIsSlowerMustBeBetterByATenth) {
       << "none is slower beyond noise";
 }
 
+TEST_F(Stages, AFormThatIsSlowerThanFloatMustBeBetterByATenthThanAFasterOne) {
+  job.spaces[0]["form"] = {"all", "dynamic"};
+  form_times = {{"all", 1.2}, {"dynamic", 0.8}};
+  gain_of_dynamic = 0;
+  run();
+  EXPECT_EQ(best["form"], "dynamic") << "3 instead of 2.8";
+  storage = search::open_storage("memory");
+  gain_of_dynamic = -1;
+  run();
+  EXPECT_EQ(best["form"], "all") << "4 instead of 2.8";
+  storage = search::open_storage("memory");
+  gain_of_dynamic = 0;
+  form_times = {{"all", 1.2}, {"dynamic", 1.1}};
+  run();
+  EXPECT_EQ(best["form"], "all") << "neither is faster than float";
+}
+
 TEST_F(Stages, AFormThatQuantizesLittleStandsInForAPoorWinnerOnly) {
   job.spaces[0]["form"] = {"all", "dynamic"};
   lesser_forms = {"dynamic"};

@@ -73,8 +73,9 @@ class TwoStage final : public Strategy {
     return "second stage: " + reason;
   }
 
-  // The trial with the best value wins, with two exceptions: a form that is slower than the first one must be better by a tenth,
-  // and one that quantizes little, and so is near to float, only stands in for a winner that is poor.
+  // The trial with the best value wins, with three exceptions: a form that is slower than the first one must be better by a
+  // tenth, one that is slower than float must be so beside one that is faster, and one that quantizes little, and so is near to
+  // float, only stands in for a winner that is poor.
   static void choose(const StrategyContext& context, Finding& finding) {
     const search::Trial* best = context.study.best();
     if (best == nullptr || best->values.size() != 1) return;
@@ -84,6 +85,11 @@ class TwoStage final : public Strategy {
     if (chosen != nullptr && slower(*chosen)) {
       const search::Trial* usual = best_but(context, [&](const auto& trial) { return lesser(trial) || slower(trial); });
       if (usual != nullptr && !outweighs(chosen->values[0], usual->values[0], context.study.directions()[0])) chosen = usual;
+    }
+    if (chosen != nullptr && is_slower_than(1, context, chosen->point)) {
+      const search::Trial* faster =
+          best_but(context, [&](const auto& trial) { return lesser(trial) || !is_faster_than_float(context, trial.point); });
+      if (faster != nullptr && !outweighs(chosen->values[0], faster->values[0], context.study.directions()[0])) chosen = faster;
     }
     if (chosen == nullptr || chosen->number == best->number) return;
     finding.winner = chosen->number;
@@ -108,14 +114,31 @@ class TwoStage final : public Strategy {
     return form != nullptr && form->is_string() && context.spaces.lesser_forms.contains(form->get<std::string>());
   }
 
-  // Whether the model of this point has a form that is slower than the first one, by what was measured.
-  static bool is_slower(const StrategyContext& context, const search::Point& point) {
-    constexpr double noise = 1.02;
-    const auto& times = context.spaces.form_times;
+  static constexpr double noise = 1.02;  // of times that were measured
+
+  // How many times as long as float's a run of this point's form takes; nullopt: not measured.
+  static std::optional<double> time_of(const StrategyContext& context, const search::Point& point) {
     const Json* form = point.find("form");
-    const auto own = form == nullptr || !form->is_string() ? times.end() : times.find(form->get<std::string>());
-    const auto usual = times.find(Spaces::form_of(context.spaces.calibration.front()));
-    return own != times.end() && usual != times.end() && own->second > usual->second * noise;
+    const std::string name =
+        form != nullptr && form->is_string() ? form->get<std::string>() : Spaces::form_of(context.spaces.calibration.front());
+    const auto found = context.spaces.form_times.find(name);
+    return found == context.spaces.form_times.end() ? std::nullopt : std::optional(found->second);
+  }
+
+  static bool is_slower_than(double time, const StrategyContext& context, const search::Point& point) {
+    const auto own = time_of(context, point);
+    return own && *own > time * noise;
+  }
+
+  static bool is_faster_than_float(const StrategyContext& context, const search::Point& point) {
+    const auto own = time_of(context, point);
+    return own && *own * noise < 1;
+  }
+
+  // Whether the model of this point has a form that is slower than the first one.
+  static bool is_slower(const StrategyContext& context, const search::Point& point) {
+    const auto usual = context.spaces.form_times.find(Spaces::form_of(context.spaces.calibration.front()));
+    return usual != context.spaces.form_times.end() && is_slower_than(usual->second, context, point);
   }
 
   // Whether a value is so much better that it is worth time: of a loss, by a tenth.
