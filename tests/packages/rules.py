@@ -11,7 +11,7 @@ import tempfile
 import zipfile
 from pathlib import Path
 
-MOST_BYTES = 33_000_000
+MOST_BYTES = 34_000_000
 NEWEST_GLIBC = 36   # Debian 12's 2.36
 NAME = re.compile(r"quasar-[\d.]+-(cp3\d+)-\1-manylinux_2_(\d+)_(x86_64|aarch64)\.whl")
 # What manylinux lets a wheel expect of a machine, as far as Quasar's needs it.
@@ -128,7 +128,7 @@ def self_test():
             (dict(name=good.replace("manylinux_2_36", "linux"), members={}), "its name"),
             (dict(name=good.replace("2_36", "2_39"), members={}), "glibc 2.39"),
             (dict(name=good.replace("cp311-cp311", "py3-none"), members={}), "its name"),
-            (dict(name=good, members={"quasar/large": b"\0" * (MOST_BYTES + 1)}), "at most 33"),
+            (dict(name=good, members={"quasar/large": b"\0" * (MOST_BYTES + 1)}), "at most 34"),
             (dict(name=good, members={}, leave_out="quasar-1.0.data/data/share/man/man1/quasar.1"), "the manual page"),
             (dict(name=good, members={}, leave_out="quasar-1.0.data/scripts/quasar"), "the command quasar"),
             (dict(name=good, members={"quasar/x.py": f"# {source}/x".encode()}), "names the folder"),
