@@ -1,9 +1,21 @@
 #include "quasar/ops/constants.hpp"
 
-#include <algorithm>
-#include <cmath>
+#include <bit>
+#include <cstdint>
+#include <span>
 
 namespace quasar::ops {
+namespace {
+
+// Without a branch a value, as weights are looked at often.
+bool all_finite(std::span<const float> values) {
+  constexpr uint32_t exponent = 0x7f800000;
+  uint32_t infinite = 0;
+  for (const float value : values) infinite |= (std::bit_cast<uint32_t>(value) & exponent) == exponent ? 1U : 0U;
+  return infinite == 0;
+}
+
+}  // namespace
 
 bool has_input(const graph::Node& node, size_t input) {
   return input < node.inputs.size() && !node.inputs[input].empty();
@@ -20,7 +32,7 @@ bool is_quantizable_constant(const Tensor* constant, const std::string& role, st
     why = role + " of type " + std::string(name_of(constant->type())) + ", not float32";
   } else if (constant->empty()) {
     why = role + " empty";
-  } else if (!std::ranges::all_of(constant->as<float>(), [](float value) { return std::isfinite(value); })) {
+  } else if (!all_finite(constant->as<float>())) {
     why = role + " with infinite values or NaN";
   } else {
     return true;

@@ -13,6 +13,7 @@
 //   ConvTranspose                has such sums: of two neighbouring input channels at one kernel element
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -48,14 +49,27 @@ std::optional<SumOrder> sum_order(const graph::Node& node, const Shape& weights,
 // one kernel element), which other element shares its sum of 16 bits; nullopt: it stands alone. `padded`: as SumOrder's.
 std::optional<size_t> partner_of(size_t j, size_t channels, size_t taps, bool padded = false);
 
-// Calls use(i, j) for all elements i, j that share a sum of 16 bits.
+// Calls use(i, j) for all elements i, j that share a sum of 16 bits; in an order that walks through the memory where sums lie
+// side by side, as columns of a matrix do.
 template <class Use>
 void for_pairs(const SumOrder& order, const Use& use) {
   const size_t run = order.padded ? order.fast : order.terms;
-  for (size_t sum = 0; sum < order.sums; sum++) {
+  const auto pairs_of = [&](const auto& with_pair) {
     for (size_t begin = 0; begin < order.terms; begin += run) {
-      const size_t end = begin + run;
-      for (size_t term = begin; term + 1 < end; term += 2) use(order.at(sum, term), order.at(sum, term + 1));
+      for (size_t term = begin; term + 1 < begin + run; term += 2) with_pair(order.at(0, term), order.at(0, term + 1));
+    }
+  };
+  for (size_t sum = 0; sum < order.sums; sum += order.columns) {
+    const size_t first = order.at(sum, 0), columns = std::min(order.columns, order.sums - sum);
+    if (order.across == 1) {
+      pairs_of([&](size_t i, size_t j) {
+        for (size_t column = 0; column < columns; column++) use(first + column + i, first + column + j);
+      });
+    } else {
+      for (size_t column = 0; column < columns; column++) {
+        const size_t at = first + column * order.across;
+        pairs_of([&](size_t i, size_t j) { use(at + i, at + j); });
+      }
     }
   }
 }

@@ -64,9 +64,14 @@ void NodePlans::limit(const graph::Node& node, const ops::Roles& roles, Constant
                at_.target.kernels());
     return plan;
   };
-  const Json how{at_.config.saturation ? static_cast<int>(*at_.config.saturation) : -1, most,
-                 static_cast<int>(schemes.weight->scale_type), name};
-  weight = at_.memo != nullptr ? at_.memo->limited(node.name, how.dump(), weight, limit) : limit(weight);
+  const Json how{at_.config.saturation ? static_cast<int>(*at_.config.saturation) : -1,
+                 most,
+                 static_cast<int>(schemes.weight->scale_type),
+                 weight.input,
+                 node.op_type,
+                 node.integer("group", 1),
+                 node.integer("transB", 0)};
+  weight = at_.memo != nullptr ? at_.memo->limited(name, how.dump(), weight, limit) : limit(weight);
   if (weight.params.type != before && !schemes.weight->symmetric && at_.config.saturation != Saturation::unsigned_weights)
     made_unsigned_.push_back(node.name);
 }

@@ -49,9 +49,9 @@ QuantParams WeightMemo::params(const std::string& name, const Tensor& weights, s
   return remembered(guard_, params_, {name, axis, text_of(scheme)}, [&] { return weight_params(weights, axis, scheme); });
 }
 
-ConstantPlan WeightMemo::limited(const std::string& node, const std::string& how, const ConstantPlan& plan,
+ConstantPlan WeightMemo::limited(const std::string& name, const std::string& how, const ConstantPlan& plan,
                                  const std::function<ConstantPlan(const ConstantPlan&)>& limit) {
-  return remembered(guard_, limited_, {node, how, text_of(plan.params)}, [&] { return limit(plan); });
+  return remembered(guard_, limited_, {name, how, text_of(plan.params)}, [&] { return limit(plan); });
 }
 
 std::map<std::string, Shape> WeightMemo::shapes(const graph::Model& model) {

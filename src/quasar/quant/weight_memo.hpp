@@ -19,9 +19,9 @@ class WeightMemo {
   // weight_params(). `name`: of the weights in the model.
   QuantParams params(const std::string& name, const Tensor& weights, std::optional<int> axis, const Scheme& scheme);
 
-  // limit_sums() of a node's weights, as `limit` does it; `how`: all that it asks besides the node and the
-  // plan's parameters. The plan has no limits yet.
-  ConstantPlan limited(const std::string& node, const std::string& how, const ConstantPlan& plan,
+  // limit_sums() of weights, as `limit` does it; `how`: all that it asks besides the weights and the plan's parameters. The plan
+  // has no limits yet.
+  ConstantPlan limited(const std::string& name, const std::string& how, const ConstantPlan& plan,
                        const std::function<ConstantPlan(const ConstantPlan&)>& limit);
 
   // stats::known_shapes() of the model.

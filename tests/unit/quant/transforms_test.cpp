@@ -23,8 +23,7 @@ std::vector<double> output_ranges(const graph::Model& model, const std::string& 
   const auto layer = channel_layer(*index.node(node), model);
   std::vector<double> out(layer->outputs);
   const auto weights = model.initializer(index.node(node)->inputs[1])->as<float>();
-  for (size_t i = 0; i < weights.size(); i++)
-    out[layer->output_of(i)] = std::max<double>(out[layer->output_of(i)], std::abs(weights[i]));
+  layer->for_weights([&](size_t i, size_t output, size_t) { out[output] = std::max<double>(out[output], std::abs(weights[i])); });
   return out;
 }
 
@@ -33,8 +32,7 @@ std::vector<double> input_ranges(const graph::Model& model, const std::string& n
   const auto layer = channel_layer(*index.node(node), model);
   std::vector<double> out(layer->inputs);
   const auto weights = model.initializer(index.node(node)->inputs[1])->as<float>();
-  for (size_t i = 0; i < weights.size(); i++)
-    out[layer->input_of(i)] = std::max<double>(out[layer->input_of(i)], std::abs(weights[i]));
+  layer->for_weights([&](size_t i, size_t, size_t input) { out[input] = std::max<double>(out[input], std::abs(weights[i])); });
   return out;
 }
 

@@ -18,13 +18,16 @@ struct ChannelLayer {
   int axis = -1;                    // of the channels in the layer's input and output: 1, or the last
   std::optional<size_t> bias = {};  // input that holds one value per output channel, along its last axis
 
-  // The channels that weight number i connects.
-  size_t output_of(size_t i) const {
-    return transposed ? (i / plane / per_row) / group_inputs * per_row + i / plane % per_row : i / plane / per_row;
-  }
-  size_t input_of(size_t i) const {
-    if (transposed) return i / plane / per_row;
-    return (i / plane / per_row) / group_outputs * per_row + i / plane % per_row;
+  // Calls use(i, output, input) for every weight i, in memory order: the channels that it connects.
+  template <class Use>
+  void for_weights(const Use& use) const {
+    const size_t rows = transposed ? inputs : outputs;
+    for (size_t row = 0, i = 0; row < rows; row++) {
+      const size_t group = transposed ? row / group_inputs : row / group_outputs;
+      for (size_t other = group * per_row; other < (group + 1) * per_row; other++) {
+        for (size_t end = i + plane; i < end; i++) use(i, transposed ? other : row, transposed ? row : other);
+      }
+    }
   }
 
   // Weights are stored [rows, per_row, plane]; rows are output channels unless `transposed`, per_row those of one group.

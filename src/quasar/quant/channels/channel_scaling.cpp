@@ -45,7 +45,7 @@ std::vector<ReaderGroup> reader_groups(const graph::Model& model, const graph::I
 void multiply_weights(const ReaderGroup& group, const ChannelScales& scales, ConstantEdits& edits) {
   for (const auto& layer : group.layers) {
     auto& weights = edits.values(layer.node, 1);
-    for (size_t i = 0; i < weights.size(); i++) weights[i] = static_cast<float>(weights[i] * scales[layer.input_of(i)]);
+    layer.for_weights([&](size_t i, size_t, size_t input) { weights[i] = static_cast<float>(weights[i] * scales[input]); });
   }
 }
 
@@ -57,9 +57,11 @@ bool ScaleFolding::fold(const std::string& value, const ChannelScales& scales, s
     const auto layer = channel_layer(*index_.node(node), model_);
     auto& constants = edits_.values(node, input);
     if (constants.size() < scales.size()) edits_.widen(node, input, scales.size());
-    for (size_t i = 0; i < constants.size(); i++) {
-      const size_t channel = layer && input == 1 ? layer->output_of(i) : i % scales.size();
-      constants[i] = static_cast<float>(constants[i] / scales[channel]);
+    const auto divide = [&](size_t i, size_t channel) { constants[i] = static_cast<float>(constants[i] / scales[channel]); };
+    if (layer && input == 1) {
+      layer->for_weights([&](size_t i, size_t output, size_t) { divide(i, output); });
+    } else {
+      for (size_t i = 0; i < constants.size(); i++) divide(i, i % scales.size());
     }
   }
   touched.merge(values);

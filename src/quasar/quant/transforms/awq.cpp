@@ -131,10 +131,9 @@ class Awq final : public Transform {
   static ChannelScales largest(const std::vector<Candidate>& layers, size_t channels) {
     ChannelScales out(channels);
     for (const auto& [layer, shape, weights, power] : layers) {
-      for (size_t i = 0; i < weights.size(); i++) {
-        double& value = out[layer->input_of(i)];
-        value = std::max<double>(value, std::abs(weights[i]));
-      }
+      layer->for_weights([&, &values = weights](size_t i, size_t, size_t input) {
+        out[input] = std::max<double>(out[input], std::abs(values[i]));
+      });
     }
     const double floor = std::max(1e-4 * *std::ranges::max_element(out), 1e-30);
     for (auto& value : out) value = std::max(value, floor);
@@ -156,14 +155,14 @@ class Awq final : public Transform {
     double sum = 0;
     for (const auto& one : layers) {
       std::vector<float> scaled = one.weights;
-      for (size_t i = 0; i < scaled.size(); i++) scaled[i] = static_cast<float>(scaled[i] * scales[one.layer->input_of(i)]);
+      one.layer->for_weights([&](size_t i, size_t, size_t input) { scaled[i] = static_cast<float>(scaled[i] * scales[input]); });
       const Tensor exact = Tensor::of(one.shape, scaled);
       const QuantParams params = weight_params(exact, one.layer->transposed ? 1 : 0, scheme_);
       const Tensor rounded = dequantize(quantize(exact, params), params);
       const auto codes = rounded.as<float>();
-      for (size_t i = 0; i < scaled.size(); i++)
-        scaled[i] =
-            static_cast<float>((static_cast<double>(codes[i]) - static_cast<double>(scaled[i])) / scales[one.layer->input_of(i)]);
+      one.layer->for_weights([&](size_t i, size_t, size_t input) {
+        scaled[i] = static_cast<float>((static_cast<double>(codes[i]) - static_cast<double>(scaled[i])) / scales[input]);
+      });
       sum += square(rows_of(one, scaled), one.layer->outputs, seen) / one.power;
     }
     return sum;

@@ -5,6 +5,7 @@
 // that at its borders the correction is approximate. Optimized rounding corrects the bias by itself; such layers are left alone.
 #include "quasar/quant/channels/channel_layer.hpp"
 #include "quasar/quant/config/transform.hpp"
+#include "quasar/quant/placement.hpp"
 #include "quasar/quant/plan.hpp"
 #include "quasar/quant/vector_behind.hpp"
 
@@ -16,14 +17,36 @@ bool takes_bias(const graph::Node& node) {
   return node.is("Conv") || node.is("ConvTranspose") || node.is("Gemm");
 }
 
+// Ŵ. Of weights that many layers read, as unrolled recurrent networks have them, those of the last plan are kept.
+class RoundedWeights {
+ public:
+  explicit RoundedWeights(const graph::Index& index) : index_(index) {}
+
+  Tensor of(const std::string& name, const Tensor& weights, const ConstantPlan& plan) {
+    if (const auto found = kept_.find(name);
+        found != kept_.end() && found->second.params == plan.params && found->second.limits == plan.limits)
+      return found->second.rounded;
+    const Tensor rounded = dequantize(quantize_within(weights, plan.params, plan.limits), plan.params);
+    if (readers(name, index_) > 1) kept_.insert_or_assign(name, Kept{plan.params, plan.limits, rounded});
+    return rounded;
+  }
+
+ private:
+  struct Kept {
+    QuantParams params;
+    CodeLimits limits;
+    Tensor rounded;
+  };
+  const graph::Index& index_;
+  std::map<std::string, Kept> kept_;
+};
+
 // (W − Ŵ) · E[x], per output.
-std::vector<double> shift_of(const ChannelLayer& layer, const Tensor& weights, const ConstantPlan& plan,
+std::vector<double> shift_of(const ChannelLayer& layer, const Tensor& weights, const Tensor& rounded,
                              const std::vector<double>& means) {
-  const Tensor rounded = plan.optimized ? dequantize(plan.optimized->codes, plan.optimized->params)
-                                        : dequantize(quantize_within(weights, plan.params, plan.limits), plan.params);
   const auto exact = weights.as<float>(), used = rounded.as<float>();
   std::vector<double> shift(layer.outputs);
-  for (size_t i = 0; i < exact.size(); i++) shift[layer.output_of(i)] += (double{exact[i]} - used[i]) * means[layer.input_of(i)];
+  layer.for_weights([&](size_t i, size_t output, size_t input) { shift[output] += (double{exact[i]} - used[i]) * means[input]; });
   return shift;
 }
 
@@ -63,6 +86,7 @@ class BiasCorrection final : public Transform {
 
   size_t correct(const graph::Model& model, const stats::ChannelStatistics& seen, Plan& plan) const override {
     const graph::Index index(model);
+    RoundedWeights rounded(index);
     size_t corrected = 0;
     for (auto& [name, node_plan] : plan.nodes) {
       if (!node_plan.weight || node_plan.weight->optimized || (node_plan.bias && node_plan.bias->optimized)) continue;
@@ -70,7 +94,8 @@ class BiasCorrection final : public Transform {
       const auto layer = channel_layer(node, model);
       const auto means = layer ? seen.find(node.inputs[0]) : seen.end();
       if (means == seen.end() || means->second.mean.size() != layer->inputs) continue;
-      const auto shift = shift_of(*layer, *model.initializer(node.inputs[1]), *node_plan.weight, means->second.mean);
+      const Tensor& weights = *model.initializer(node.inputs[1]);
+      const auto shift = shift_of(*layer, weights, rounded.of(node.inputs[1], weights, *node_plan.weight), means->second.mean);
       if (node_plan.bias) {
         const QuantParams& params = node_plan.bias->params;
         const Tensor& bias = *model.initializer(node.inputs[node_plan.bias->input]);

@@ -114,13 +114,13 @@ class Cle final : public Transform {
       auto& weights = edits.values(layer.node, 1);
       const size_t repeat = i > 0 ? chain.links[i - 1].repeat : 1;
       double sum = 0;
-      for (size_t k = 0; k < weights.size(); k++) {
-        double factor = i > 0 ? factors[i - 1][layer.input_of(k) / repeat] : 1;
-        if (i + 1 < n) factor /= factors[i][layer.output_of(k)];
+      layer.for_weights([&](size_t k, size_t output, size_t input) {
+        double factor = i > 0 ? factors[i - 1][input / repeat] : 1;
+        if (i + 1 < n) factor /= factors[i][output];
         const auto scaled = static_cast<float>(weights[k] * factor);
         sum += std::abs(scaled - weights[k]);
         weights[k] = scaled;
-      }
+      });
       change += sum / static_cast<double>(weights.size());
       if (i + 1 == n) continue;
       if (layer.bias) divide(edits.values(layer.node, *layer.bias), factors[i]);
@@ -136,10 +136,10 @@ class Cle final : public Transform {
     const size_t repeat = i > 0 ? chain.links[i - 1].repeat : 1;
     const auto& weights = edits.values(layer.node, 1);
     std::vector<double> out(channels);
-    for (size_t k = 0; k < weights.size(); k++) {
-      double& range = out[last ? layer.input_of(k) / repeat : layer.output_of(k)];
+    layer.for_weights([&](size_t k, size_t output, size_t input) {
+      double& range = out[last ? input / repeat : output];
       range = std::max<double>(range, std::abs(weights[k]));
-    }
+    });
     if (!last && with_bias_ && layer.bias) {
       const auto& bias = edits.values(layer.node, *layer.bias);
       for (size_t c = 0; c < channels; c++) out[c] = std::max<double>(out[c], std::abs(bias[c]));
@@ -173,8 +173,9 @@ class Cle final : public Transform {
     auto& after = edits.values(to.node, *to.bias);
     std::vector<double> sums(after.begin(), after.end());
     const auto& weights = edits.values(to.node, 1);
-    for (size_t k = 0; k < weights.size(); k++)
-      sums[to.output_of(k)] += double{weights[k]} * shift[to.input_of(k) / chain.links[i].repeat];
+    to.for_weights([&](size_t k, size_t output, size_t input) {
+      sums[output] += double{weights[k]} * shift[input / chain.links[i].repeat];
+    });
     for (size_t o = 0; o < after.size(); o++) after[o] = static_cast<float>(sums[o]);
     return count;
   }

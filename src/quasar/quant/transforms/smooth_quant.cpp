@@ -66,10 +66,8 @@ class SmoothQuant final : public Transform {
     ChannelScales weights(channels), scales(channels);
     for (const auto& layer : group.layers) {
       const auto& values = edits.values(layer.node, 1);
-      for (size_t i = 0; i < values.size(); i++) {
-        double& largest = weights[layer.input_of(i)];
-        largest = std::max<double>(largest, std::abs(values[i]));
-      }
+      layer.for_weights(
+          [&](size_t i, size_t, size_t input) { weights[input] = std::max<double>(weights[input], std::abs(values[i])); });
     }
     for (size_t c = 0; c < channels; c++) {
       const double input = std::max(std::abs(seen.low[c]), std::abs(seen.high[c]));
