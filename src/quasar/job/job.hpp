@@ -30,6 +30,7 @@ struct Named {
 // When the search ends, and what a trial may take.
 struct Limits {
   Json stop = Json::object();   // search_stop_condition, and timeout as a time_limit, under the names of search::stop::table()
+  double whole_time = 0;        // the user's time_limit, of which `stop` has the first share; 0: `stop` has all of it
   int64_t n_trials = 0;         // 0: not given
   ExitPolicy exit;              // of a search for an accuracy goal
   bool whole_space = false;     // without a number of trials the sampler tries the whole space

@@ -315,6 +315,13 @@ std::string Spaces::form_of(const search::Space& space) {
   return form == nullptr || !form->pinned || !form->pinned->is_string() ? "" : form->pinned->get<std::string>();
 }
 
+std::optional<double> Spaces::time_of(const search::Point& point) const {
+  const Json* form = point.find(form_key);
+  const std::string name = form != nullptr && form->is_string() ? form->get<std::string>() : form_of(calibration.front());
+  const auto found = form_times.find(name);
+  return found == form_times.end() ? std::nullopt : std::optional(found->second);
+}
+
 std::vector<std::string> Spaces::names_of_other_forms() const {
   std::vector<std::string> out;
   for (const auto& forms : other_forms) {

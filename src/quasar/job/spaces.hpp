@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -14,6 +15,8 @@
 #include "quasar/search/space.hpp"
 
 namespace quasar::tune {
+
+inline constexpr double form_noise = 1.02;  // of the times of forms
 
 struct Spaces {
   std::vector<search::Space> each;         // in the order of the search, without the combinations that cannot be
@@ -40,6 +43,9 @@ struct Spaces {
 
   // The form that a space has in all points; "": none, or several.
   static std::string form_of(const search::Space& space);
+
+  // How many times as long as the float model's a run of this point's form takes; nullopt: it was not measured.
+  std::optional<double> time_of(const search::Point& point) const;
 
   // Takes such a form out of all spaces, with the reason.
   void leave_out(const std::string& form, const std::string& why);

@@ -74,6 +74,7 @@ bool Racer::gives_up(RunningTrial& job, std::span<const double> values, size_t t
     looked_.erase(job.number());
     return false;
   }
+  if (options_.is_spared && options_.is_spared(job.point())) return false;
   const size_t before = std::exchange(looked_[job.number()], values.size());
   std::optional<double> good_enough = options_.good_enough;
   if (good_enough) *good_enough *= sign();

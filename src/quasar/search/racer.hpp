@@ -1,6 +1,7 @@
 // Keeps what pruners compare a trial with: the incumbent's values of every sample, and how other trials stood after as many.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -17,6 +18,7 @@ struct RacerOptions {
   double best_possible = 0;                // no sample's value is better
   std::optional<double> good_enough = {};  // a mean that makes a candidate
   size_t told = 0;                         // samples of a race whose best values other processes are to know; 0: there are none
+  std::function<bool(const Point&)> is_spared = {};  // whose trials are never given up: something else speaks for them
 };
 
 // Means that differ by no more than this share are the same: sums in another order.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "quasar/base/digits.hpp"
 #include "quasar/base/error.hpp"
 
 namespace quasar::tune {
@@ -79,6 +80,10 @@ size_t trials_left(const Limits& limits, const search::Counts& used) {
 
 std::string in_the_users_words(const Limits& limits, std::string reason) {
   const Json seconds = limits.stop.value("time_limit", Json());
+  if (limits.whole_time > 0)
+    replace(reason, "time_limit of " + seconds.dump() + " s",
+            std::string("two thirds of ") + (limits.exit.timeout == limits.whole_time ? "timeout" : "time_limit") + " (" +
+                in_digits(limits.whole_time, 4) + " s; the rest repairs a poor model)");
   if (limits.exit.timeout > 0 && seconds.is_number() && seconds.get<double>() == limits.exit.timeout)
     replace(reason, "time_limit of", "timeout of");
   return reason;

@@ -28,8 +28,8 @@ std::string idle_pruner(const Job& job) {
   return job.words.contains("pruner") && made(job.pruner)->prunes() && !why.empty() ? "pruner has no effect: " + why : "";
 }
 
-std::unique_ptr<search::Racer> racer_of(const Aim& aim, const Named& pruner_keys, const search::Study& study,
-                                        const eval::Evaluator& evaluator) {
+std::unique_ptr<search::Racer> racer_of(const Aim& aim, const Named& pruner_keys, const Spaces& spaces,
+                                        const search::Study& study, const eval::Evaluator& evaluator) {
   auto pruner = made(pruner_keys);
   if (!pruner->prunes() || !why_not_raced(aim).empty()) return nullptr;
   const std::string& objective = aim.goals.objectives.front().metric;
@@ -39,6 +39,12 @@ std::unique_ptr<search::Racer> racer_of(const Aim& aim, const Named& pruner_keys
   if (!aim.tolerance.is_null()) {
     const double sign = options.direction == Direction::minimize ? 1 : -1;
     options.good_enough = evaluator.reference().at(objective).value + sign * aim.tolerance.get<double>();
+  }
+  if (spaces.form_times.size() > 1) {
+    options.is_spared = [&spaces](const search::Point& point) {
+      const auto own = spaces.time_of(point), usual = spaces.time_of({});
+      return own && usual && *own * form_noise < *usual;
+    };
   }
   return std::make_unique<search::Racer>(std::move(pruner), options, study.trials());
 }

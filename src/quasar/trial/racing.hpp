@@ -6,6 +6,7 @@
 
 #include "quasar/eval/evaluate.hpp"
 #include "quasar/job/job.hpp"
+#include "quasar/job/spaces.hpp"
 #include "quasar/search/racer.hpp"
 
 namespace quasar::tune {
@@ -14,8 +15,8 @@ namespace quasar::tune {
 std::string idle_pruner(const Job& job);
 
 // The racer of the job's pruner; nullptr for the pruner none, and where the objective is no mean over samples or not the only
-// one.
-std::unique_ptr<search::Racer> racer_of(const Aim& aim, const Named& pruner_keys, const search::Study& study,
-                                        const eval::Evaluator& evaluator);
+// one. Trials of forms that are faster than the first one are not given up, as time speaks for them.
+std::unique_ptr<search::Racer> racer_of(const Aim& aim, const Named& pruner_keys, const Spaces& spaces,
+                                        const search::Study& study, const eval::Evaluator& evaluator);
 
 }  // namespace quasar::tune

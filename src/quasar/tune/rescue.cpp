@@ -141,7 +141,8 @@ Job with_two_thirds(Job job) {
     if (std::string(key) == "n_trials") {
       job.limits.stop[key] = first_share(given.get<int64_t>());
     } else {
-      job.limits.stop[key] = in_hundredths(given.get<double>() * (1 - share_of_repair));
+      job.limits.whole_time = given.get<double>();
+      job.limits.stop[key] = in_hundredths(job.limits.whole_time * (1 - share_of_repair));
     }
   }
   return job;

@@ -240,7 +240,7 @@ search::Study join_study(const Job& job, search::Storage& storage, const Source&
 TrialRoom::TrialRoom(const Job& job, const PreparedJob& prepared, Variants& variants, const eval::Evaluator& evaluator,
                      const search::Study& study)
     : devices(job.devices),
-      racer(prepared.strategy->races() ? racer_of(job.aim, job.pruner, study, evaluator) : nullptr),
+      racer(prepared.strategy->races() ? racer_of(job.aim, job.pruner, prepared.spaces, study, evaluator) : nullptr),
       rejection(EarlyRejection::of(job.aim, evaluator, job.seed)),
       context{.job = job,
               .model = prepared.model,

@@ -251,6 +251,19 @@ TEST(Racer, LearnsFromOtherProcesses) {
   EXPECT_TRUE(here.news_of(0).is_null());  // another process has told it
 }
 
+TEST(Racer, WhatIsSparedIsScoredInFull) {
+  RacerOptions options{.direction = Direction::maximize, .best_possible = 1};
+  bool spared = false;
+  options.is_spared = [&](const Point&) { return spared; };
+  Racer racer(pruners::table().make("confidence"), options, {});
+  const std::vector<double> good(64, 1), bad(64, 0);
+  FakeJob best(0), poor(1);
+  racer.gives_up(best, good, 64);
+  EXPECT_TRUE(racer.gives_up(poor, std::span(bad).first(32), 64));
+  spared = true;
+  EXPECT_FALSE(racer.gives_up(poor, std::span(bad).first(40), 64));
+}
+
 // A racer that begins with earlier trials answers as the one that has seen them run.
 TEST(Racer, ResumedAnswersAreTheSame) {
   const Losses shares = drawn(64, 1, [](Rng& rng) { return rng.uniform() < 0.8 ? 1.0 : 0.0; });

@@ -74,6 +74,10 @@ TEST(ExitPolicy, ReasonsNameTheKeyThatTheUserWrote) {
   EXPECT_EQ(in_the_users_words(limits, "time_limit of 7.0 s reached"), "timeout of 7.0 s reached");
   limits.stop["time_limit"] = 3;
   EXPECT_EQ(in_the_users_words(limits, "time_limit of 3.0 s reached"), "time_limit of 3.0 s reached");
+  limits.stop["time_limit"] = 13.33;
+  limits.whole_time = 20;
+  EXPECT_EQ(in_the_users_words(limits, "time_limit of 13.33 s reached"),
+            "two thirds of time_limit (20 s; the rest repairs a poor model) reached");
 }
 
 }  // namespace

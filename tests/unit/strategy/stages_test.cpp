@@ -26,12 +26,13 @@ struct Stages : testing::Test {
     job.strategy = "two_stage";
     job.sampler.name = "tpe";
     job.aim.metrics = {"L2"};
+    job.aim.goals.objectives = {{"L2", Direction::minimize}};
     job.limits.n_trials = 12;
   }
 
   // Lower is better: Channel, asymmetric, MinMax and nothing excluded are best; rounding helps a little.
   double score(const Json& words) const {
-    double value = 10;
+    double value = 10 + offset;
     if (words["weight_params"]["quant_granularity"] == "Channel") value -= 4;
     if (words["activation_params"]["symmetric"] == false) value -= 2;
     if (words["activation_params"]["calibration_method"] == "MinMax") value -= 1;
@@ -86,7 +87,7 @@ struct Stages : testing::Test {
   double good_enough = -1e9;
   std::map<std::string, double> form_times = {};
   std::set<std::string> lesser_forms = {};
-  double gain_of_dynamic = 3, gain_of_dynamic_products = 0.3;
+  double offset = 0, gain_of_dynamic = 3, gain_of_dynamic_products = 0.3;
   std::optional<int64_t> in_need;
   std::vector<std::string> left_out = {};
   Job job;
@@ -189,6 +190,27 @@ TEST_F(Stages, AFormThatIsSlowerThanFloatMustBeBetterByATenthThanAFasterOne) {
   form_times = {{"all", 1.2}, {"dynamic", 1.1}};
   run();
   EXPECT_EQ(best["form"], "all") << "neither is faster than float";
+}
+
+TEST_F(Stages, OfFormsThatAreGoodOneThatIsNotFasterThanFloatOnlyStandsIn) {
+  job.spaces[0]["form"] = {"all", "dynamic"};
+  job.aim.goals.objectives = {{"relative", Direction::minimize}};
+  const auto run_with = [&](double time_of_all, double gain) {
+    storage = search::open_storage("memory");
+    form_times = {{"all", time_of_all}, {"dynamic", 0.5}};
+    gain_of_dynamic = gain;
+    run();
+  };
+  offset = -2.75;
+  run_with(1, 0.16);
+  EXPECT_EQ(best["form"], "dynamic") << "0.09 is good, though rounding makes less of the other form";
+  ASSERT_TRUE(in_need) << "where that is poor";
+  EXPECT_NE(*trials[static_cast<size_t>(*in_need)].point.find("form"), "dynamic");
+  run_with(0.9, 0.16);
+  EXPECT_EQ(best["form"], "all") << "it is faster than float, too";
+  EXPECT_FALSE(in_need);
+  run_with(1, 0.05);
+  EXPECT_EQ(best["form"], "all") << "0.2 is not good";
 }
 
 TEST_F(Stages, AFormThatQuantizesLittleStandsInForAPoorWinnerOnly) {

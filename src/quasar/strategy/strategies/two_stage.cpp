@@ -9,6 +9,7 @@
 #include "quasar/search/prior_trials.hpp"
 #include "quasar/strategy/exit_policy.hpp"
 #include "quasar/strategy/strategy.hpp"
+#include "quasar/trial/quality.hpp"
 
 namespace quasar::tune::strategies {
 namespace {
@@ -73,9 +74,11 @@ class TwoStage final : public Strategy {
     return "second stage: " + reason;
   }
 
-  // The trial with the best value wins, with three exceptions: a form that is slower than the first one must be better by a
-  // tenth, one that is slower than float must be so beside one that is faster, and one that quantizes little, and so is near to
-  // float, only stands in for a winner that is poor.
+  // The trial with the best value wins, with three exceptions.
+  // - A form that is slower than the first one must be better by a tenth.
+  // - A form that is not faster than float, beside one that is, only stands in where that one is poor. If the faster one is not
+  //   good by the objective's value, a tenth decides between them.
+  // - A form that quantizes little, and so is near to float, only stands in for a winner that is poor.
   static void choose(const StrategyContext& context, Finding& finding) {
     const search::Trial* best = context.study.best();
     if (best == nullptr || best->values.size() != 1) return;
@@ -86,14 +89,21 @@ class TwoStage final : public Strategy {
       const search::Trial* usual = best_but(context, [&](const auto& trial) { return lesser(trial) || slower(trial); });
       if (usual != nullptr && !outweighs(chosen->values[0], usual->values[0], context.study.directions()[0])) chosen = usual;
     }
-    if (chosen != nullptr && is_slower_than(1, context, chosen->point)) {
+    if (chosen != nullptr && gains_no_time(context, chosen->point)) {
       const search::Trial* faster =
           best_but(context, [&](const auto& trial) { return lesser(trial) || !is_faster_than_float(context, trial.point); });
-      if (faster != nullptr && !outweighs(chosen->values[0], faster->values[0], context.study.directions()[0])) chosen = faster;
+      if (faster != nullptr &&
+          (is_good(context, *faster) || !outweighs(chosen->values[0], faster->values[0], context.study.directions()[0])))
+        chosen = faster;
     }
     if (chosen == nullptr || chosen->number == best->number) return;
     finding.winner = chosen->number;
-    if (lesser(*best)) finding.in_need = best->number;
+    if (lesser(*best) || gains_no_time(context, best->point)) finding.in_need = best->number;
+  }
+
+  // In a plain word, as far as the objective's value says.
+  static bool is_good(const StrategyContext& context, const search::Trial& trial) {
+    return plain_word(context.job.aim.goals.objectives.front().metric, trial.values[0]) == "good";
   }
 
   // nullptr: there is none but what is left out.
@@ -104,7 +114,8 @@ class TwoStage final : public Strategy {
       if (trial.state != search::State::complete || trial.is_duplicate() || trial.values.size() != 1 || trial.violation() > 0)
         continue;
       if (is_left_out(trial)) continue;
-      if (best == nullptr || search::better(trial.values[0], best->values[0], context.study.directions()[0])) best = &trial;
+      const bool is_better = best == nullptr || search::better(trial.values[0], best->values[0], context.study.directions()[0]);
+      if (is_better || (trial.values[0] == best->values[0] && is_faster(context, trial.point, best->point))) best = &trial;
     }
     return best;
   }
@@ -114,25 +125,24 @@ class TwoStage final : public Strategy {
     return form != nullptr && form->is_string() && context.spaces.lesser_forms.contains(form->get<std::string>());
   }
 
-  static constexpr double noise = 1.02;  // of times that were measured
-
-  // How many times as long as float's a run of this point's form takes; nullopt: not measured.
-  static std::optional<double> time_of(const StrategyContext& context, const search::Point& point) {
-    const Json* form = point.find("form");
-    const std::string name =
-        form != nullptr && form->is_string() ? form->get<std::string>() : Spaces::form_of(context.spaces.calibration.front());
-    const auto found = context.spaces.form_times.find(name);
-    return found == context.spaces.form_times.end() ? std::nullopt : std::optional(found->second);
+  static bool is_slower_than(double time, const StrategyContext& context, const search::Point& point) {
+    const auto own = context.spaces.time_of(point);
+    return own && *own > time * form_noise;
   }
 
-  static bool is_slower_than(double time, const StrategyContext& context, const search::Point& point) {
-    const auto own = time_of(context, point);
-    return own && *own > time * noise;
+  // Measured, and not faster.
+  static bool gains_no_time(const StrategyContext& context, const search::Point& point) {
+    return context.spaces.time_of(point) && !is_faster_than_float(context, point);
   }
 
   static bool is_faster_than_float(const StrategyContext& context, const search::Point& point) {
-    const auto own = time_of(context, point);
-    return own && *own * noise < 1;
+    const auto own = context.spaces.time_of(point);
+    return own && *own * form_noise < 1;
+  }
+
+  static bool is_faster(const StrategyContext& context, const search::Point& point, const search::Point& other) {
+    const auto own = context.spaces.time_of(point), time = context.spaces.time_of(other);
+    return own && time && *own * form_noise < *time;
   }
 
   // Whether the model of this point has a form that is slower than the first one.
