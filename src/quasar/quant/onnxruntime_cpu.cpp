@@ -10,6 +10,13 @@ bool has_integer_kernel(const graph::Node& node) {
   return how != InCodes::no && how != InCodes::moved_alone;
 }
 
+// Its pair must clip at 0 (WrittenAs::clipped_sum).
+bool is_clipped_sum(const graph::Node& node, const Config& config) {
+  const Scheme& scheme = config.activation;
+  return node.is("HardSigmoid") && node.real("alpha", 0.2F) > 0 && scheme.type == DataType::uint8 && !scheme.symmetric &&
+         scheme.scale_type == ScaleType::float32;
+}
+
 // Activations in float are not quantized at all: their nodes have kernels of their own.
 bool simulated(const Config& config) {
   return config.activation.type != DataType::float32 && !config.activation.dynamic &&
@@ -19,7 +26,7 @@ bool simulated(const Config& config) {
 }  // namespace
 
 bool OnnxRuntimeCpu::runs(const graph::Node& node, const ops::Roles& roles, const Config& config, std::string& why) const {
-  if (simulated(config)) return true;
+  if (simulated(config) || is_clipped_sum(node, config)) return true;
   if (!has_integer_kernel(node) || (node.is("Resize") && roles.kind != ops::Kind::movement)) {
     why = "ONNX Runtime's CPU has no integer kernel for it";
   } else if (node.is("AveragePool") && is_dilated(node)) {

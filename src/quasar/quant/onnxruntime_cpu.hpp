@@ -21,6 +21,7 @@ class OnnxRuntimeCpu : public Target {
   bool fuses(const graph::Node& producer, const graph::Node& activation) const override;
   bool fuses_bias() const override { return true; }
   bool has_slow_prelu() const override { return true; }
+  bool has_hard_sigmoid() const override { return false; }
   bool cheap_in_float(const graph::Node& node, const Config& config) const override;
   bool writes_float(const graph::Node& node, const Config& config) const override;
   DataType activation_type(DataType wanted, size_t readers, int64_t opset) const override;

@@ -79,7 +79,8 @@ Json to_json(const Plan& plan) {
   if (!plan.fixed_shapes.empty()) out["fixed_shapes"] = to_json(plan.fixed_shapes);
   if (!plan.folded.empty()) out["folded"] = plan.folded;
   if (!plan.relus.empty()) out["relus"] = plan.relus;
-  for (const auto& [node, form] : plan.written_as) out[form == WrittenAs::hard_swish ? "swishes" : "prelus"].push_back(node);
+  for (const auto& [node, form] : plan.written_as)
+    out[form == WrittenAs::hard_swish ? "swishes" : form == WrittenAs::larger_of_two ? "prelus" : "sums"].push_back(node);
   for (const auto& [value, readers] : plan.conversions) {
     for (const auto& [node, params] : readers) out["conversions"][value][node] = to_json(params);
   }

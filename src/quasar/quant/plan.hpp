@@ -58,13 +58,16 @@ struct NodePlan {
   bool operator==(const NodePlan&) const = default;
 };
 
-// Float operators that are written as others of the same function, which a target's runtime runs faster.
+// Operators that are written as others of the same function, which a target's runtime runs faster.
 enum class WrittenAs {
   // Of a Mul: x · HardSigmoid(x) with alpha 1/6 and beta 1/2 is HardSwish(x) (ONNX, opset 14).
   hard_swish,
   // Of a PRelu: the larger of x and slope · x, where no slope is above 1. ONNX Runtime's PRelu (1.30) asks for the sign of one
   // element after the other, which takes up to ten times as long as a product and a maximum of whole vectors.
-  larger_of_two
+  larger_of_two,
+  // Of a quantized HardSigmoid, min(1, max(0, α·x + β)): the sum of x and β/α. The pair behind it clips, and multiplies by α: its
+  // Q has a scale 1/α times that of its DQ.
+  clipped_sum
 };
 
 struct Plan {
@@ -72,7 +75,7 @@ struct Plan {
   std::map<std::string, NodePlan> nodes;             // the nodes that are quantized, by name
   std::set<std::string> folded;                      // Relu and Clip that are removed: the pair behind them clips alike
   std::set<std::string> relus;                       // Clips that become Relu: the pair behind them clips above
-  std::map<std::string, WrittenAs> written_as = {};  // of nodes that stay in float
+  std::map<std::string, WrittenAs> written_as = {};  // by node
   std::map<std::string, std::string> skipped;        // quantizable operators left in float, with the reason
   bool shifts = false;            // for a processor that shifts: whoever changes scales keeps its rules (npu.hpp)
   Format format = Format::qdq;    // how the model is written in the end

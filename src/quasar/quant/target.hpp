@@ -80,6 +80,8 @@ class Target {
   virtual std::string usual_scheme() const { return "a8w8"; }
   // Whether it has a kernel for HardSwish: ONNX Runtime has none, and its clean-up of the float graph takes it apart.
   virtual bool has_hard_swish() const { return false; }
+  // Whether it has a kernel for HardSigmoid on codes. Where it has none, a quantized one is written as WrittenAs::clipped_sum.
+  virtual bool has_hard_sigmoid() const { return true; }
   // Whether a product and a maximum take less time there than its kernel of PRelu.
   virtual bool has_slow_prelu() const { return false; }
   // The library that runs its models, as the key runtime names it: there candidates are judged where it can be had.

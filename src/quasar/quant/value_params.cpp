@@ -84,6 +84,7 @@ QuantParams ValueParams::find(const std::string& value) {
   // A power of two stays one.
   const bool free = scheme.scale_type == ScaleType::float32;
   if (free && produced != nullptr && produced->kind == ops::Kind::activation) keep_within(*produced->bounds, params);
+  if (free && produced != nullptr && producer->is("HardSigmoid")) keep_within({0, 1}, params);
   return params;
 }
 

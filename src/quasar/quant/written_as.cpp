@@ -77,7 +77,10 @@ std::map<std::string, WrittenAs> find_written_as(const graph::Index& index, cons
   std::map<std::string, WrittenAs> out;
   const bool swish = target.has_hard_swish() && index.model().opset() >= opset_of_hard_swish;
   for (const auto& node : index.model().nodes) {
-    if (quantized.contains(node.name)) continue;
+    if (quantized.contains(node.name)) {
+      if (node.is("HardSigmoid") && !target.has_hard_sigmoid()) out[node.name] = WrittenAs::clipped_sum;
+      continue;
+    }
     if (target.has_slow_prelu() && node.is("PRelu") && has_small_slopes(node, index.model()))
       out[node.name] = WrittenAs::larger_of_two;
     const graph::Node* const gate = swish ? gate_of(node, index) : nullptr;

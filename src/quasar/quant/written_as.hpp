@@ -9,7 +9,8 @@
 
 namespace quasar::quant {
 
-// What nodes are written as on this target. Nodes that are `quantized` have none, and neither has a HardSigmoid that others read.
+// What nodes are written as on this target. Of `quantized` nodes HardSigmoid alone; of the others none that is a HardSigmoid
+// whose result others read.
 std::map<std::string, WrittenAs> find_written_as(const graph::Index& index, const Target& target,
                                                  const std::map<std::string, NodePlan>& quantized);
 

@@ -5,7 +5,9 @@
 
 #include "quasar/base/error.hpp"
 #include "quasar/graph/bodies.hpp"
+#include "quasar/graph/fold_scalars.hpp"
 #include "quasar/graph/half_to_float.hpp"
+#include "quasar/graph/hard_sigmoids.hpp"
 #include "quasar/graph/load.hpp"
 #include "quasar/graph/plain_gemm.hpp"
 #include "quasar/runtime/rewritten.hpp"
@@ -66,6 +68,8 @@ graph::Model prepare(const graph::Model& given) {
   // There and back first: nodes of bodies have the names then that they have in `given` when that is opened.
   graph::Model out = graph::opened(cleaned(graph::closed(graph::opened(model))));
   graph::write_plain_gemm(out);
+  graph::write_hard_sigmoids(out);
+  graph::fold_scalars(out);
   strip_imports(out, model);
   out.ir_version = std::max(model.ir_version, oldest_ir);
   out.inputs = model.inputs;

@@ -78,9 +78,9 @@ class Rewriting {
   }
 
   // The pair that the plan wants on a value; quantized nodes read it from then on.
-  void quantize_value(const std::string& value, const std::string& from, bool by_quantized) {
+  void quantize_value(const std::string& value, const std::string& from, bool by_quantized, float narrower = 1) {
     const std::string to = by_quantized ? value : names_.fresh(value + "_dequantized");
-    add_pair(value, from, to, plan_.params(value));
+    add_pair(value, from, to, plan_.params(value), narrower);
     if (to != value) dequantized_[value] = to;
   }
 
@@ -105,6 +105,7 @@ class Rewriting {
       if (plan.bias) quantize_constant(node, *plan.bias);
       for (const auto& constant : plan.constants) quantize_constant(node, constant);
     }
+    const float narrower = write_sum(node);
     const std::vector<std::string> outputs = node.outputs;
     for (auto& output : node.outputs) {
       if (quantized && plan_.values.contains(output)) output = names_.fresh(output + "_float");
@@ -117,8 +118,28 @@ class Rewriting {
     }
     for (size_t k = 0; k < outputs.size(); k++) {
       if (!plan_.values.contains(outputs[k])) continue;
-      quantize_value(outputs[k], written[k], quantized);
+      quantize_value(outputs[k], written[k], quantized, narrower);
     }
+  }
+
+  // WrittenAs::clipped_sum, where the pair behind the node clips -> α; 1: the node stays as it is.
+  float write_sum(graph::Node& node) {
+    const auto form = plan_.written_as.find(node.name);
+    if (form == plan_.written_as.end() || form->second != WrittenAs::clipped_sum) return 1;
+    if (!plan_.values.contains(node.outputs[0]) || !keeps_within(plan_.params(node.outputs[0]), {0, 1})) return 1;
+    const float alpha = node.real("alpha", 0.2F), term = node.real("beta", 0.5F) / alpha;
+    constexpr int32_t most = 255;
+    const QuantParams grid{.type = DataType::uint8,
+                           .scales = {term == 0 ? 1 : std::abs(term) / static_cast<float>(most)},
+                           .zero_points = {term < 0 ? most : 0}};
+    const std::string codes = names_.fresh(node.name + "_term"), value = names_.fresh(node.name + "_term_dequantized");
+    out_.initializers[codes] = codes_tensor(grid.type, {}, std::vector<int32_t>{term > 0 ? most : 0});
+    const auto [scale, zero_point] = add_params(codes, {}, grid);
+    add_node("DequantizeLinear", codes, {codes, scale, zero_point}, value, grid);
+    node.op_type = "Add";
+    node.inputs.push_back(value);
+    node.attributes.clear();
+    return alpha;
   }
 
   // What a quantized node reads in the place of a value.
@@ -171,8 +192,9 @@ class Rewriting {
     }
   }
 
-  // `from` ─Q─DQ─▶ `to`, or casts there and back.
-  void add_pair(const std::string& value, const std::string& from, const std::string& to, const QuantParams& params) {
+  // `from` ─Q─DQ─▶ `to`, or casts there and back. `narrower`: `to` is so many times `from`.
+  void add_pair(const std::string& value, const std::string& from, const std::string& to, const QuantParams& params,
+                float narrower = 1) {
     if (is_half(params.type)) {
       const std::string narrow = names_.fresh(value + "_" + std::string(name_of(params.type)));
       add_cast(value, from, narrow, params.type);
@@ -181,7 +203,12 @@ class Rewriting {
     }
     const auto [scale, zero_point] = add_params(value, {}, params);
     const std::string codes = names_.fresh(value + "_quantized");
-    add_node("QuantizeLinear", value, {from, scale, zero_point}, codes, params);
+    std::string wider = scale;
+    if (narrower != 1) {
+      wider = names_.fresh(value + "_scale_before");
+      out_.initializers[wider] = Tensor::of<float>({}, {params.scales[0] / narrower});
+    }
+    add_node("QuantizeLinear", value, {from, wider, zero_point}, codes, params);
     add_node("DequantizeLinear", value, {codes, scale, zero_point}, to, params);
   }
 
