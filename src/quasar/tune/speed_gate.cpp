@@ -8,6 +8,7 @@
 #include "quasar/base/stopwatch.hpp"
 #include "quasar/job/precision.hpp"
 #include "quasar/quant/dynamic_nodes.hpp"
+#include "quasar/quant/onnxruntime_kernels.hpp"
 #include "quasar/quant/standalone.hpp"
 #include "quasar/sensitivity/cheapest_float.hpp"
 #include "quasar/strategy/exit_policy.hpp"
@@ -17,8 +18,9 @@
 namespace quasar::tune {
 namespace {
 
-// Of a time_limit, measuring takes a tenth at most, but for models on which single runs take so long.
-constexpr double limit_for_all = 200, share_of_limit = 0.1;
+// Of a time_limit, measuring takes a tenth at most, of a short one up to a quarter, but for models on which single runs take so
+// long.
+constexpr double limit_for_all = 200, share_of_limit = 0.1, share_of_short_limit = 0.25, usual_seconds = 3;
 constexpr double seconds_for_operators = 4;
 constexpr runtime::Effort to_choose{.turns = 12, .seconds = 4, .at_least = 0.3},
     to_decide{.turns = 100, .seconds = 8, .at_least = 0.6};
@@ -52,10 +54,12 @@ class Measuring {
     add({});
     const std::string saturation = faster_saturation();
     if (forms_.empty()) return {.told = "hardly anything is quantized, so that no speed is measured"};
-    if (is_late()) return {.told = "nothing is measured: a tenth of time_limit is not enough for it"};
+    slow_ = slow_kernels();
+    if (is_late()) return unmeasured(saturation);
+    add(slow_);
     add(all_but_products());
     const OperatorCosts costs = costs_of(forms_[0]);
-    if (is_late()) return {.told = "nothing is measured: a tenth of time_limit is not enough for it"};
+    if (is_late()) return unmeasured(saturation);
     add_cheapest(costs);
     auto [best, gain] = fastest(0);
     if (best > 0 && gain >= *job_.speed_gate && is_early()) {  // once more, by what operators cost beside those in float
@@ -73,9 +77,13 @@ class Measuring {
 
  private:
   // Building models for it may take long, too.
-  bool is_late() const { return limit_ && watch_.seconds() > *limit_ * share_of_limit; }
+  bool is_late() const { return limit_ && watch_.seconds() > allowed_seconds(); }
   // Deciding and measuring the other forms take about two thirds of the time.
-  bool is_early() const { return !limit_ || watch_.seconds() < *limit_ * share_of_limit / 3; }
+  bool is_early() const { return !limit_ || watch_.seconds() < allowed_seconds() / 3; }
+
+  double allowed_seconds() const {
+    return std::min(std::max(*limit_ * share_of_limit, usual_seconds), *limit_ * share_of_short_limit);
+  }
 
   const data::Dataset& samples() const { return *prepared_.samples.evaluation; }
 
@@ -83,6 +91,23 @@ class Measuring {
     Json words = words_;
     words["form"] = name;
     return words;
+  }
+
+  // What is known to be slow, without a measurement.
+  SpeedGate unmeasured(const std::string& saturation) {
+    SpeedGate out{.saturation = saturation, .told = "nothing is measured: time_limit leaves too little time for it"};
+    if (slow_.empty() || !planned(words_, slow_)) return out;
+    out.regions = regions_of(slow_);
+    out.told += "; operators in float, as their integer kernels are known to be slower: " + std::to_string(slow_.size());
+    return out;
+  }
+
+  std::set<std::string> slow_kernels() const {
+    std::set<std::string> out;
+    for (const auto& node : graph_->model.nodes) {
+      if (plan_.nodes.contains(node.name) && quant::is_slower_in_codes(node, graph_->model)) out.insert(node.name);
+    }
+    return out;
   }
 
   std::set<std::string> all_but_products() const {
@@ -225,8 +250,12 @@ class Measuring {
   }
 
   void add_cheapest(const OperatorCosts& costs) {
-    for (const double price : prices_of_conversions)
-      add(cheapest_float(graph_->model, plan_, costs, variants_.seen(quant::parse_config(words_)), price));
+    for (const double price : prices_of_conversions) {
+      std::set<std::string> in_float =
+          cheapest_float(graph_->model, plan_, costs, variants_.seen(quant::parse_config(words_)), price);
+      in_float.insert(slow_.begin(), slow_.end());
+      add(std::move(in_float));
+    }
   }
 
   using Times = std::vector<std::vector<double>>;
@@ -311,6 +340,7 @@ class Measuring {
   Json words_;
   std::shared_ptr<const Variant> graph_;
   quant::Plan plan_;
+  std::set<std::string> slow_;  // operators whose integer kernels are known to be slower
   std::set<std::string> hashes_;
   std::vector<Form> forms_;  // the first: as planned
 };

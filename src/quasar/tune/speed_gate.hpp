@@ -27,10 +27,12 @@ SpeedGate decide_speed(const std::vector<std::vector<double>>& times, double fac
 // What stands in the study; nullopt: nothing was decided for it.
 std::optional<SpeedGate> decided_speed(const search::Study& study);
 
-// Measures whole models, one after the other in each turn: float, as planned, with nothing but matrix products and convolutions
-// quantized, and with the operators in float that cheapest_float() finds by the costs of operators. The fastest of them counts
-// where it is faster than the planned one by the factor job.speed_gate and beyond noise. Models that are hardly quantized do not
-// take part. nullopt: the job has no gate, or quantizes for what does not run here in integers.
+// Measures whole models, one after the other in each turn: float, as planned, with those operators in float whose integer kernels
+// are known to be slower (quant::is_slower_in_codes), with nothing but matrix products and convolutions quantized, and with the
+// operators in float that cheapest_float() finds by the costs of operators. The fastest of them counts where it is faster than
+// the planned one by the factor job.speed_gate and beyond noise. Models that are hardly quantized do not take part. Where there
+// is no time for measurements, the known ones stay in float. nullopt: the job has no gate, or quantizes for what does not run
+// here in integers.
 std::optional<SpeedGate> measure_speed(const Job& job, const PreparedJob& prepared, Variants& variants, const Log& log);
 
 // Makes the regions part of all spaces, as parameters "region <operator>", and takes the slower forms out. Forms that gain less
