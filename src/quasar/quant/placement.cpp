@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "quasar/ops/parts_of_functions.hpp"
 #include "quasar/quant/attention_masks.hpp"
 #include "quasar/quant/codes/scheme_words.hpp"
 #include "quasar/quant/config/exclude.hpp"
@@ -31,6 +32,7 @@ class Placing {
         barred_(barred),
         memo_(memo),
         left_(left),
+        parts_(ops::parts_of_functions(index)),
         sampled_(std::ranges::any_of(seen, [](const auto& value) { return value.second.count > 0; })) {}
 
   // Lengths that only samples tell are no obstacle.
@@ -135,6 +137,8 @@ class Placing {
         out_.skipped[name] = why;
       } else if (why = softmax_obstacle(node, rule); !why.empty()) {
         out_.skipped[name] = why;
+      } else if (parts_.contains(name) && target_.cheap_in_float(node, rule == nullptr ? config_ : own_config(*rule))) {
+        out_.skipped[name] = "part of a Gelu or LayerNormalization, which the target computes in float as one operator";
       } else if (why = too_many_axes(node, roles); !why.empty()) {
         out_.skipped[name] = why;
       } else if (why = unfit_sizes(node, roles); !why.empty()) {
@@ -431,6 +435,7 @@ class Placing {
   const std::set<std::string>& barred_;
   WeightMemo* const memo_;  // may be null
   const std::map<std::string, std::string>& left_;
+  const std::set<std::string> parts_;
   bool without_samples_ = false;
   const bool sampled_;  // whether values were observed, not only shapes known or ranges given
   std::map<std::string, ops::Roles> candidates_;
