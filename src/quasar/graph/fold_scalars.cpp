@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <set>
 
 namespace quasar::graph {
 namespace {
@@ -57,7 +56,8 @@ std::optional<Scalar> scalar(const Node& node, std::string_view type, size_t ran
 // One pass over the model: what is beside a convolution that has not been changed yet.
 class Pass {
  public:
-  explicit Pass(Model& model) : model_(model), before_(model), index_(before_), names_(before_) {}
+  Pass(Model& model, const std::set<std::string>& kept)
+      : model_(model), kept_(kept), before_(model), index_(before_), names_(before_) {}
 
   // Whether anything changed.
   bool run() {
@@ -77,7 +77,9 @@ class Pass {
   }
 
  private:
-  bool is_free(const Node& node) const { return !changed_.contains(node.name) && !gone_.contains(node.name); }
+  bool is_free(const Node& node) const {
+    return !changed_.contains(node.name) && !gone_.contains(node.name) && !kept_.contains(node.name);
+  }
 
   // The convolution's result becomes that of the product or sum which alone reads it.
   void fold_behind(const Node& conv) {
@@ -183,6 +185,7 @@ class Pass {
   }
 
   Model& model_;
+  const std::set<std::string>& kept_;
   const Model before_;
   const Index index_;
   Names names_;
@@ -192,8 +195,8 @@ class Pass {
 
 }  // namespace
 
-void fold_scalars(Model& model) {
-  while (Pass(model).run()) {
+void fold_scalars(Model& model, const std::set<std::string>& kept) {
+  while (Pass(model, kept).run()) {
   }
 }
 

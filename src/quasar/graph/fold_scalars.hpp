@@ -1,6 +1,9 @@
 // Products and sums with one constant value beside convolutions, as part of their weights and biases.
 #pragma once
 
+#include <set>
+#include <string>
+
 #include "quasar/graph/model.hpp"
 
 namespace quasar::graph {
@@ -9,7 +12,7 @@ namespace quasar::graph {
 // - a Mul or Add with a constant of one value that alone reads the result becomes part of weights and bias;
 // - a Mul whose result convolutions alone read becomes part of their weights, also with an Add between; that Add becomes part of
 //   their biases where none of them pads its input.
-// The same function but for rounding.
-void fold_scalars(Model& model);
+// The same function but for rounding. `kept`: names of Muls and Adds that stay, as runtimes make one operator of them and others.
+void fold_scalars(Model& model, const std::set<std::string>& kept = {});
 
 }  // namespace quasar::graph

@@ -10,6 +10,7 @@
 #include "quasar/graph/hard_sigmoids.hpp"
 #include "quasar/graph/load.hpp"
 #include "quasar/graph/plain_gemm.hpp"
+#include "quasar/ops/parts_of_functions.hpp"
 #include "quasar/runtime/rewritten.hpp"
 
 namespace quasar::runtime {
@@ -69,7 +70,7 @@ graph::Model prepare(const graph::Model& given) {
   graph::Model out = graph::opened(cleaned(graph::closed(graph::opened(model))));
   graph::write_plain_gemm(out);
   graph::write_hard_sigmoids(out);
-  graph::fold_scalars(out);
+  graph::fold_scalars(out, ops::parts_of_functions(graph::Index(out)));
   strip_imports(out, model);
   out.ir_version = std::max(model.ir_version, oldest_ir);
   out.inputs = model.inputs;

@@ -65,6 +65,15 @@ TEST(FoldScalars, WhatOthersReadStays) {
   EXPECT_EQ(folded(model).nodes.size(), model.nodes.size());
 }
 
+TEST(FoldScalars, WhatIsKeptStays) {
+  Builder b;
+  const auto before = affine(b, b.node("Relu", {b.input("x", {1, 3, 6, 7})}));
+  Model model = b.finish({b.conv(before, 3, 4, 1)});
+  const size_t all = model.nodes.size();
+  fold_scalars(model, {"Mul_0"});
+  EXPECT_EQ(model.nodes.size(), all);
+}
+
 TEST(FoldScalars, OneValueForEachChannelStays) {
   Builder b;
   const auto x = b.conv(b.input("x", {1, 3, 6, 7}), 3, 4, 3);

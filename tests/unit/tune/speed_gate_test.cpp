@@ -74,6 +74,16 @@ TEST(SpeedGate, RegionsAreNeighboursOfTheModel) {
   }
 }
 
+TEST(SpeedGate, WithoutTimeToMeasureWhatIsKnownToBeSlowStaysInFloat) {
+  Json words = gated_words();
+  words["search_stop_condition"] = {{"time_limit", 1e-6}};
+  MadeUpTrials trials(words);
+  const auto gate = measure_speed(trials.job, trials.setting, trials.variants, {});
+  ASSERT_TRUE(gate);
+  EXPECT_EQ(gate->regions, (std::map<std::string, std::vector<std::string>>{{"softmax", {"softmax"}}})) << gate->told;
+  EXPECT_TRUE(gate->form_times.empty());
+}
+
 TEST(SpeedGate, NothingIsMeasuredForWhatDoesNotRunHere) {
   for (const auto& [key, value] : std::map<std::string, Json>{{"speed_gate", "off"}, {"target", "xint8"}}) {
     Json words = gated_words();
