@@ -97,6 +97,8 @@ struct Liveness {
   std::map<int64_t, double> silent_s;  // running trials: id -> seconds since the last heartbeat, by the server's clock
 };
 
+class FileStore;  // file_store.hpp
+
 // What several processes need that work on one study at the same time. Times of different machines are never compared.
 class QUASAR_API Sharing {
  public:
@@ -129,6 +131,9 @@ class QUASAR_API Sharing {
   virtual News wait_for_news(int64_t study, double seconds, const std::stop_token& stop) = 0;
 
   virtual Liveness liveness(int64_t study) = 0;
+
+  // Where studies keep files for machines that have none; nullptr: nowhere.
+  virtual FileStore* files() { return nullptr; }
 
   // A trial whose last heartbeat is still this one becomes waiting; failed when that has happened `max_retry` times before.
   // false: it has another heartbeat, or is not running any more.

@@ -17,6 +17,7 @@
 #include "quasar/base/system/socket.hpp"
 #include "quasar/search/enqueued.hpp"
 #include "quasar/search/optuna/relational.hpp"
+#include "quasar/search/postgresql/postgresql_files.hpp"
 #include "quasar/search/postgresql/postgresql_session.hpp"
 #include "quasar/search/postgresql/server_watch.hpp"
 
@@ -51,6 +52,12 @@ class Postgresql final : public Relational, public Sharing {
   }
 
   Sharing* sharing() override { return this; }
+  FileStore* files() override { return &files_; }
+
+  void remove(const StudyRecord& study) override {
+    Relational::remove(study);
+    files_.forget_unused();
+  }
 
   void tell_to(Log log) override {
     const std::scoped_lock lock(mutex_, death_mutex_);
@@ -493,6 +500,9 @@ class Postgresql final : public Relational, public Sharing {
   std::optional<std::stop_source> giving_way_;  // of whoever makes the connection anew, and may be asked to let it be
   std::mutex death_mutex_;
   Log death_log_;
+  PostgresqlFiles files_{[this](const auto& work) { guarded([&] { work(sql_); }); },
+                         "SELECT pg_advisory_xact_lock(" + std::to_string(lock_class) + ", " + std::to_string(schema_lock) + ")",
+                         address_.shown};
 };
 
 }  // namespace
