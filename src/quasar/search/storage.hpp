@@ -74,7 +74,9 @@ class QUASAR_API StudyTransaction {
 
 // What others did to a study since one looked.
 struct Updates {
-  std::vector<Trial> trials;                   // new ones, and those whose state is another now, with everything; by number
+  // New ones, and those whose state is another now; by number. With everything but parameters of those that were seen running,
+  // which do not change.
+  std::vector<Trial> trials;
   std::map<int64_t, std::string> plan_hashes;  // id -> what a trial that is running as before has claimed
   std::map<std::string, Json> words;           // the study's user attributes that were asked for, as far as there are any
 };

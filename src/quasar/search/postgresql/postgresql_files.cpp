@@ -1,13 +1,9 @@
 #include "quasar/search/postgresql/postgresql_files.hpp"
 
-#include <libpq-fe.h>
-#include <soci/postgresql/soci-postgresql.h>
-
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <map>
-#include <memory>
 #include <set>
 
 #include "quasar/base/cancellation.hpp"
@@ -16,6 +12,7 @@
 #include "quasar/base/json.hpp"
 #include "quasar/base/printable.hpp"
 #include "quasar/base/system/open_file.hpp"
+#include "quasar/search/postgresql/postgresql_statement.hpp"
 
 namespace quasar::search {
 namespace {
@@ -27,34 +24,6 @@ constexpr uint64_t bytes_of_piece = uint64_t{512} << 10;
 
 uint64_t pieces_of(uint64_t bytes) {
   return (bytes + bytes_of_piece - 1) / bytes_of_piece;
-}
-
-// A statement's answer.
-using Answer = std::unique_ptr<PGresult, decltype(&PQclear)>;
-
-// A value that is bound to a statement; what stands in its text is never data.
-struct Bound {
-  std::string bytes;
-  bool binary = false;
-};
-
-// SOCI knows texts only; bytes go and come as they are.
-Answer ask(soci::session& sql, const char* statement, const std::vector<Bound>& values) {
-  PGconn* connection = static_cast<soci::postgresql_session_backend*>(sql.get_backend())->conn_;
-  std::vector<const char*> places;
-  std::vector<int> lengths, formats;
-  for (const auto& [bytes, binary] : values) {
-    places.push_back(bytes.c_str());
-    lengths.push_back(static_cast<int>(bytes.size()));
-    formats.push_back(binary ? 1 : 0);
-  }
-  Answer answer(PQexecParams(connection, statement, static_cast<int>(values.size()), nullptr, places.data(), lengths.data(),
-                             formats.data(), 1),
-                &PQclear);
-  const ExecStatusType status = PQresultStatus(answer.get());
-  if (status == PGRES_COMMAND_OK || status == PGRES_TUPLES_OK) return answer;
-  const char* state = PQresultErrorField(answer.get(), PG_DIAG_SQLSTATE);
-  throw soci::postgresql_soci_error(PQerrorMessage(connection), state == nullptr ? "     " : state);
 }
 
 bool has_tables(soci::session& sql) {
@@ -140,8 +109,8 @@ void PostgresqlFiles::send(const FileToStore& file) {
     throw_if_cancelled();
     const std::string bytes = piece_of(open, file, number);
     with_([&](soci::session& sql) {
-      ask(sql, "INSERT INTO quasar_contents (hash, piece, bytes) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING",
-          {{file.as.hash}, {std::to_string(number)}, {bytes, true}});
+      ask_bytes(sql, "INSERT INTO quasar_contents (hash, piece, bytes) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING",
+                {{file.as.hash}, {std::to_string(number)}, {bytes, true}});
     });
   }
   if (hash_of_file(file.place) != file.as.hash)
@@ -180,11 +149,10 @@ void PostgresqlFiles::fetch_file(const StoredFile& file, const fs::path& place) 
     throw_if_cancelled();
     const uint64_t expected = std::min(bytes_of_piece, file.bytes - number * bytes_of_piece);
     with_([&](soci::session& sql) {
-      const Answer piece =
-          ask(sql, "SELECT bytes FROM quasar_contents WHERE hash = $1 AND piece = $2", {{file.hash}, {std::to_string(number)}});
-      if (PQntuples(piece.get()) != 1 || std::cmp_not_equal(PQgetlength(piece.get(), 0, 0), expected)) throw damaged();
-      if (!out.write(std::string_view(PQgetvalue(piece.get(), 0, 0), expected)))
-        throw Error(cannot("write", place), Blame::world);
+      const Answer piece = ask_bytes(sql, "SELECT bytes FROM quasar_contents WHERE hash = $1 AND piece = $2",
+                                     {{file.hash}, {std::to_string(number)}});
+      if (piece.rows() != 1 || piece.at(0, 0).size() != expected) throw damaged();
+      if (!out.write(piece.at(0, 0))) throw Error(cannot("write", place), Blame::world);
     });
   }
   if (!out.close()) throw Error(cannot("write", place), Blame::world);
