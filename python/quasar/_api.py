@@ -12,7 +12,9 @@ from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, TextI
 from . import _core
 from ._evaluators import Scored, caller, kind_of
 from ._guests import Keeping, LossCaller, Sampler, Strategy, StopCondition
+from ._pools import Workers, crew, in_a_file
 from ._samples import Gathering, Samples, fresh_name
+from ._session import Session
 from ._study import Study, Trial
 from ._tuning import registered
 from ._words import Model, model_file, plain
@@ -257,7 +259,7 @@ def search(model: Optional[Model] = None, calib: Samples = None, eval: Samples =
            holdout: Samples = None, preset: Optional[str] = None, metric: Union[None, str, Sequence[str]] = None,
            evaluator: Union[None, str, Mapping[str, Any], Callable[..., Scored]] = None, sampler: Any = None, strategy: Any = None, stop: Any = None,
            config: Union[None, str, "os.PathLike[str]", Mapping[str, Any]] = None,
-           on_trial: Optional[Callable[[Mapping[str, Any]], None]] = None, **keys: Any) -> SearchResult:
+           on_trial: Optional[Callable[[Mapping[str, Any]], None]] = None, workers: Optional[Workers] = None, **keys: Any) -> SearchResult:
     """Searches for the best quantization of a model. Results appear in output_dir (default ./quasar_out).
 
     model:     a path, bytes or an onnx.ModelProto.
@@ -272,6 +274,10 @@ def search(model: Optional[Model] = None, calib: Samples = None, eval: Samples =
     stop:      {"time_limit": 60, ...}, an object of a class derived from quasar.StopCondition, or a list of these.
     config:    a configuration file, or its words as a dictionary; the other arguments win over it.
     on_trial:  called with {kind: started | finished, trial, best, finished, total} for every trial; an exception ends the search.
+    workers:   who helps: a number of processes of this machine, a dask.distributed Client, or the address of a Ray cluster ("auto"). Every
+               machine of a cluster gets one worker, also those that join later. They share study_storage_db, a PostgreSQL database; without
+               one `quasar serve` runs meanwhile, with its data in the folder OUTPUT_DIR_database. Arrays go to workers through the study;
+               functions and classes of yours cannot (start the script by mpirun or srun for them).
     keys:      any other key of a configuration: n_trials, n_jobs, output_dir, seed, constraints, accuracy_criterion …
 
     Raises QuasarError for what is wrong in the arguments. A failing trial is recorded in the study, with its traceback. Ctrl-C ends
@@ -296,10 +302,43 @@ def search(model: Optional[Model] = None, calib: Samples = None, eval: Samples =
     if model is None:
         raise TypeError("search() needs a model")
     gathered = _gathered({**words, **keys})
-    for key, data in (("calib_data_reader", calib), ("eval_data_reader", eval), ("holdout_data_reader", holdout)):
-        if isinstance(data, (str, os.PathLike)) and os.fspath(data) != "random":
-            data = str(Path(data).absolute())
-        gathered.data(key, data)
+    with contextlib.ExitStack() as stack:
+        if workers is not None:
+            calib, eval = _for_workers(calib, eval, model, stack)
+        for key, data in (("calib_data_reader", calib), ("eval_data_reader", eval)):
+            gathered.data(key, _rooted(data))
+        _gather_arguments(gathered, space, preset, metric, evaluator, sampler, strategy, stop)
+        if workers is not None and gathered.gathering.registrations:
+            raise _core.QuasarError("workers are other programs, which do not have this one's functions and classes: name an evaluator in a file, "
+                                    "{'python': 'FILE.py:FUNCTION'}, samplers and strategies by their names, or start the script by mpirun or srun")
+        gathered.data("holdout_data_reader", _rooted(holdout))
+        if workers is not None:
+            stack.enter_context(crew(workers, gathered.words))
+        return _run(gathered, model, base, on_trial, file)
+
+
+def _rooted(data: Samples) -> Samples:
+    """A path from this folder, whatever folder a configuration's own start from."""
+    is_path = isinstance(data, (str, os.PathLike)) and os.fspath(data) != "random"
+    return str(Path(data).absolute()) if is_path else data
+
+
+def _for_workers(calib: Samples, eval: Samples, model: Model, stack: contextlib.ExitStack) -> List[Samples]:
+    """The samples in files, for as long as the stack lives; equal ones stay so."""
+    out: List[Samples] = []
+    for role, data in (("calib", calib), ("eval", eval)):
+        is_words = isinstance(data, Mapping) and ("reader" in data or "path" in data)
+        if data is None or isinstance(data, (str, os.PathLike)) or is_words:
+            out.append(data)
+        elif role == "eval" and data is calib:
+            out.append(out[0])
+        else:
+            folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="quasar-samples-"))
+            out.append(in_a_file(data, Session(model).inputs, Path(folder, f"{role}.npz")))
+    return out
+
+
+def _gather_arguments(gathered: _Words, space: Any, preset: Optional[str], metric: Any, evaluator: Any, sampler: Any, strategy: Any, stop: Any) -> None:
     gathered.space(space)
     if preset is not None:
         gathered.words["preset"] = preset
@@ -309,7 +348,6 @@ def search(model: Optional[Model] = None, calib: Samples = None, eval: Samples =
     gathered.sampler(sampler)
     gathered.strategy(strategy)
     gathered.stop(stop)
-    return _run(gathered, model, base, on_trial, file)
 
 
 class Quantized:

@@ -86,6 +86,8 @@ def worker(address: str, *, study: Optional[str] = None, model: Union[str, os.Pa
             raise
         assert process.stdout is not None
         out = process.stdout.read()
+    if process.returncode < 0:
+        raise _core.QuasarError(f"the worker was ended by signal {-process.returncode}; what it ran is left to others")
     try:
         return json.loads(out)
     except ValueError:

@@ -101,4 +101,5 @@ with tempfile.TemporaryDirectory() as name:
     commands(pathlib.Path(name))
     # A worker's needs a server: its schema is looked at, and tests of workers run the command.
     expect_wrong("worker", {"executed": "3"})
+    expect_wrong("serve", {"address": "postgresql://a/b"})
     print(f"all commands and {configurations()} configurations keep to their schemas")

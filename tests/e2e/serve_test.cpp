@@ -65,6 +65,16 @@ TEST_F(Serve, KeepsStudiesUntilItIsEnded) {
     EXPECT_EQ(server.wait(), 0) << server.output();
   }
   EXPECT_FALSE(fs::exists(folder.path() / "kept" / "data" / "postmaster.pid"));
+  std::vector<std::string> for_programs = words;
+  for_programs.push_back("--json");
+  Child server(for_programs, folder.path() / "json");
+  ASSERT_NE(address_in(server), "") << server.output();
+  const std::string said = server.output();
+  const size_t line = said.find('{');
+  const Json document = parse_json(said.substr(line, said.find('\n', line) - line), "serve --json");
+  EXPECT_EQ(document, (Json{{"address", address}, {"folder", (folder.path() / "kept").string()}}));
+  server.signal(SIGTERM);
+  EXPECT_EQ(server.wait(), 0) << server.output();
 }
 
 TEST_F(Serve, SaysWhatDoesNotFit) {

@@ -88,7 +88,14 @@ def main():
                 ours, theirs = sorted(server.query(what, "ours")), sorted(server.query(what, "theirs"))
                 if ours != theirs:
                     fail(f"the tables differ: {[row for row in ours if row not in theirs]} and {[row for row in theirs if row not in ours]}")
-            print(f"{len(study.trials)} trials, best {study.best_value}; tables equal")
+            # Files that Quasar keeps beside Optuna's tables do not hold its studies.
+            if server.query("SELECT COUNT(*) FROM quasar_files", "ours") == server.query("SELECT 0", "ours"):
+                fail("the study keeps no files")
+            told = f"{len(study.trials)} trials, best {study.best_value}; tables equal"
+            optuna.delete_study(study_name="AutoSearch", storage=optunas(server.url("ours")))
+            if server.query("SELECT COUNT(*) FROM quasar_files", "ours") != server.query("SELECT 0", "ours"):
+                fail("files stay behind a study that Optuna has deleted")
+            print(told)
     finally:
         server.close()
 

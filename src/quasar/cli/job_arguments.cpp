@@ -39,6 +39,22 @@ void JobArguments::use(Json words, fs::path folder) {
   folder_ = std::move(folder);
 }
 
+std::set<std::string> JobArguments::given_files() const {
+  std::set<std::string> out;
+  const std::vector<std::pair<const char*, const std::string*>> options{
+      {"model_input", &model_}, {"calib_data_reader", &calibration_}, {"eval_data_reader", &evaluation_}};
+  for (const auto& [key, value] : options) {
+    if (!value->empty()) out.insert(key);
+  }
+  for (const auto& setting : settings_) {
+    Json key = Json::object();
+    key[setting.substr(0, std::min(setting.find('='), setting.find('.')))] = nullptr;
+    const Json canonical = tune::canonical_keys(key);
+    out.insert(canonical.begin().key());
+  }
+  return out;
+}
+
 tune::Job JobArguments::read(const std::function<void(Json&)>& amend) const {
   if (output_dir_ == "-") throw Error("--output-dir is '-', but results are files in a folder; write ./- for one of that name");
   Json words = words_ ? *words_ : config_.empty() ? Json::object() : tune::read_words(config_);

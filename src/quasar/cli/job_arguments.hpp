@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <functional>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -27,6 +28,8 @@ class JobArguments {
 
   // The words of a configuration that comes from elsewhere, in place of a file's; relative paths in them start from `folder`.
   void use(Json words, std::filesystem::path folder);
+  // Keys of model and samples for which the command line has files of its own.
+  std::set<std::string> given_files() const;
   bool has_output_dir() const { return !output_dir_.empty(); }
 
  private:

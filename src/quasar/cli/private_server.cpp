@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <random>
 #include <vector>
 
 #include "quasar/base/cancellation.hpp"
@@ -10,6 +9,7 @@
 #include "quasar/base/file.hpp"
 #include "quasar/base/process.hpp"
 #include "quasar/base/system/environment.hpp"
+#include "quasar/cli/new_password.hpp"
 
 namespace quasar::cli {
 namespace fs = std::filesystem;
@@ -34,16 +34,6 @@ fs::path programs_of_server() {
     return std::atoi(name.c_str());
   };
   return std::ranges::max(found, {}, version);
-}
-
-// 24 letters and digits: 142 bits.
-std::string new_password() {
-  constexpr std::string_view letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
-  std::random_device device;
-  std::uniform_int_distribution<size_t> any(0, letters.size() - 1);
-  std::string out;
-  for (int i = 0; i < 24; ++i) out += letters[any(device)];
-  return out;
 }
 
 std::string in_quotes(std::string text) {

@@ -4,6 +4,7 @@
 #include "quasar/base/names.hpp"
 #include "quasar/base/yaml.hpp"
 #include "quasar/data/dataset.hpp"
+#include "quasar/data/described.hpp"
 #include "quasar/data/fixed_batch.hpp"
 #include "quasar/data/options.hpp"
 #include "quasar/data/raw_pictures.hpp"
@@ -191,11 +192,17 @@ DatasetPtr open_samples(const std::string& name, Json options, const std::vector
   }
 }
 
-// A description in full: the reader's words, and the folder that relative paths start from.
-struct Described {
-  Json words;
-  fs::path base;
-};
+std::string reader_of(const Described& source) {
+  const Json& words = source.words;
+  if (words.contains("reader")) {
+    if (!words["reader"].is_string()) throw Error("data: 'reader' is " + words["reader"].dump() + ", but must be a name");
+    return words["reader"].get<std::string>();
+  }
+  if (words.contains("path") && words["path"].is_string()) return reader_for(source.base / words["path"].get<std::string>());
+  throw Error("data: a reader is missing, such as {reader: npz, path: calib.npz}; known: " + joined(readers::table().names()));
+}
+
+}  // namespace
 
 Described described(const Json& description, const fs::path& base) {
   if (description.is_object()) return {description, base};
@@ -211,18 +218,6 @@ Described described(const Json& description, const fs::path& base) {
     throw Error("'" + path.string() + "' must hold a mapping with a reader, such as {reader: npz, path: calib.npz}");
   return {std::move(mapping), path.parent_path()};
 }
-
-std::string reader_of(const Described& source) {
-  const Json& words = source.words;
-  if (words.contains("reader")) {
-    if (!words["reader"].is_string()) throw Error("data: 'reader' is " + words["reader"].dump() + ", but must be a name");
-    return words["reader"].get<std::string>();
-  }
-  if (words.contains("path") && words["path"].is_string()) return reader_for(source.base / words["path"].get<std::string>());
-  throw Error("data: a reader is missing, such as {reader: npz, path: calib.npz}; known: " + joined(readers::table().names()));
-}
-
-}  // namespace
 
 DatasetPtr open(const Json& description, const std::vector<graph::Value>& inputs, const fs::path& base) {
   Described source = described(description, base);

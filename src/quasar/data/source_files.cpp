@@ -6,6 +6,7 @@
 #include "quasar/base/error.hpp"
 #include "quasar/base/names.hpp"
 #include "quasar/base/yaml.hpp"
+#include "quasar/data/described.hpp"
 #include "quasar/data/labels.hpp"
 #include "quasar/data/options.hpp"
 #include "quasar/data/reader.hpp"
@@ -70,6 +71,56 @@ bool is_named_as_a_sample(const fs::path& file) {
   static constexpr std::array extensions{"npy", "npz", "pb", "jpg", "jpeg", "png"};
   const std::string extension = normalized(file.extension().string());
   return std::ranges::any_of(extensions, [&](const char* one) { return normalized(std::string(".") + one) == extension; });
+}
+
+namespace {
+
+// The name that a folder or file has, also where its path ends in "." or "/".
+std::string own_name(const fs::path& place) {
+  const fs::path whole = fs::absolute(place).lexically_normal();
+  const std::string name = (whole.has_filename() ? whole : whole.parent_path()).filename().string();
+  return name.empty() ? "samples" : name;
+}
+
+// A file, or what readers of folders may take for samples of a folder. -> the name under which it is found there.
+std::string move(std::map<std::string, fs::path>& files, const fs::path& place, const std::string& below) {
+  const std::string name = below + "/" + own_name(place);
+  if (!fs::is_directory(place)) {
+    files[name] = place;
+    return name;
+  }
+  constexpr int deepest = 1;  // classes, inputs and sets of a folder are folders in it
+  using Entries = fs::recursive_directory_iterator;
+  for (Entries entry(place, fs::directory_options::follow_directory_symlink); entry != Entries(); ++entry) {
+    if (entry.depth() >= deepest) entry.disable_recursion_pending();
+    if (entry->is_regular_file() && is_named_as_a_sample(entry->path()))
+      files[name + "/" + entry->path().lexically_relative(place).generic_string()] = entry->path();
+  }
+  return name;
+}
+
+}  // namespace
+
+std::optional<MovedSource> moved_source(const Json& description, const fs::path& base, const std::string& below) {
+  const auto [words, folder] = described(description, base);
+  MovedSource out{.words = words, .files = {}};
+  const Json path = words.value("path", Json());
+  if (!path.is_string() || path == "")
+    return words.value("reader", Json()) == "random" ? std::optional(out) : std::nullopt;  // the others are a program's
+  const fs::path samples = folder / path.get<std::string>();
+  try {
+    out.words["path"] = move(out.files, samples, below);
+    for (const char* key : {"labels", "class_names"}) {  // labels may also be the name of an array
+      const Json beside = words.value(key, Json());
+      if (!beside.is_string() || beside == "") continue;
+      const fs::path file =
+          find_labels(beside.get<std::string>(), folder, fs::is_directory(samples) ? samples : samples.parent_path());
+      if (fs::is_regular_file(file)) out.words[key] = move(out.files, file, below + "/" + key);
+    }
+  } catch (const fs::filesystem_error& error) {
+    throw Error("the samples '" + samples.string() + "' cannot be read: " + error.code().message());
+  }
+  return out;
 }
 
 }  // namespace quasar::data

@@ -46,6 +46,7 @@ struct StudyKeys {
   std::string name, storage;
   std::filesystem::path folder = {};        // output_dir: where a database that is named by a relative path lies
   search::HeartbeatOptions heartbeat = {};  // of a storage that several processes share
+  uint64_t files_limit = 0;                 // bytes of model and samples that a shared study keeps; 0: none
   bool load_if_exists = false;
   std::string predecessor = {};  // the study before this one, whose search had other choices (continuation.hpp); "": none
 };

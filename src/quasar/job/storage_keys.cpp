@@ -34,6 +34,11 @@ std::vector<OptionSpec> storage_key_specs() {
        .help = "how often a trial whose worker died runs again before it has failed (0: it fails)",
        .low = 0,
        .local = true},
+      {.name = "study_files_limit",
+       .fallback = 268435456,
+       .help = "bytes of model and samples that a shared study keeps for workers on machines without them (0: none)",
+       .low = 0,
+       .local = true},
       {.name = "load_study_if_exists", .fallback = false, .help = "continue a study that exists", .local = true},
   };
 }
@@ -57,6 +62,7 @@ StudyKeys study_of(const Options& keys, const fs::path& base, const fs::path& fo
   study.storage = sqlite_from(base, keys.text("study_storage_db"));
   study.load_if_exists = keys.flag("load_study_if_exists");
   study.heartbeat = {keys.real("heartbeat_interval"), keys.real("grace_period"), keys.integer("max_retry")};
+  study.files_limit = static_cast<uint64_t>(keys.integer("study_files_limit"));
   if (study.heartbeat.grace < 2 * study.heartbeat.interval)
     throw Error("grace_period is " + Json(study.heartbeat.grace).dump() + " s, but must be at least twice heartbeat_interval (" +
                 Json(study.heartbeat.interval).dump() + " s)");

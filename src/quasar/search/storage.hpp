@@ -74,7 +74,9 @@ class QUASAR_API StudyTransaction {
 
 // What others did to a study since one looked.
 struct Updates {
-  std::vector<Trial> trials;                   // new ones, and those whose state is another now, with everything; by number
+  // New ones, and those whose state is another now; by number. With everything but parameters of those that were seen running,
+  // which do not change.
+  std::vector<Trial> trials;
   std::map<int64_t, std::string> plan_hashes;  // id -> what a trial that is running as before has claimed
   std::map<std::string, Json> words;           // the study's user attributes that were asked for, as far as there are any
 };
@@ -96,6 +98,8 @@ struct Liveness {
   std::vector<std::string> processes;  // those that are connected to the database, for whatever study, by name
   std::map<int64_t, double> silent_s;  // running trials: id -> seconds since the last heartbeat, by the server's clock
 };
+
+class FileStore;  // file_store.hpp
 
 // What several processes need that work on one study at the same time. Times of different machines are never compared.
 class QUASAR_API Sharing {
@@ -129,6 +133,9 @@ class QUASAR_API Sharing {
   virtual News wait_for_news(int64_t study, double seconds, const std::stop_token& stop) = 0;
 
   virtual Liveness liveness(int64_t study) = 0;
+
+  // Where studies keep files for machines that have none; nullptr: nowhere.
+  virtual FileStore* files() { return nullptr; }
 
   // A trial whose last heartbeat is still this one becomes waiting; failed when that has happened `max_retry` times before.
   // false: it has another heartbeat, or is not running any more.

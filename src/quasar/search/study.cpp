@@ -78,6 +78,10 @@ void Study::take_over(Trial trial, std::vector<Change>& changes) {
     return compare(trials_.size() - 1);
   }
   const size_t place = position(number);
+  if (trial.distributions.empty()) {  // they do not change, and were not read again
+    trial.point = trials_[place].point;
+    trial.distributions = trials_[place].distributions;
+  }
   changes.push_back({number, trials_[place].state});
   mine_.erase(number);
   if (trials_[place].point != trial.point) {  // it had been enqueued

@@ -13,6 +13,10 @@ inline constexpr const char* choices_attribute = "choices";
 // {reader, split, folder} of the calibration samples; split: null without one; relative paths start from the folder.
 inline constexpr const char* samples_attribute = "calibration";
 
+// {key: {words, below} or {why}} for keys that name model and samples: what the study keeps of them for machines that have none
+// (kept_files.hpp).
+inline constexpr const char* kept_attribute = "kept files";
+
 // The keys by which goal_of() knows the model and the calibration samples.
 inline constexpr const char* model_attribute = "model";
 inline constexpr const char* calibration_attribute = "set of calibration samples";

@@ -13,6 +13,7 @@
 #include "quasar/search/pareto.hpp"
 #include "quasar/strategy/exit_policy.hpp"
 #include "quasar/studies/attributes.hpp"
+#include "quasar/studies/kept_files.hpp"
 #include "quasar/trial/racing.hpp"
 #include "quasar/tune/foreign_trials.hpp"
 #include "quasar/tune/idle_forms.hpp"
@@ -234,6 +235,7 @@ void carry_out(Summary& summary, const Job& asked, const Monitor& monitor, Deadl
   if (!storage) storage = search::open_storage(storage_url(job.study));
   search::Study study = begun(summary, job, *storage, {evaluator, prepared.samples, warning}, monitor);
   gate_speed(summary, job, prepared, variants, study, monitor.log);
+  keep_files(study, *storage, job, monitor.log);
   study.announce("running");
   std::optional<TrialRoom> room(std::in_place, job, prepared, variants, evaluator, study);
   StudyGuard guard(*storage, folder, monitor);

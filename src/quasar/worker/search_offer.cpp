@@ -9,6 +9,7 @@
 #include "quasar/studies/attributes.hpp"
 #include "quasar/studies/comparable.hpp"
 #include "quasar/studies/continuation.hpp"
+#include "quasar/studies/kept_files.hpp"
 #include "quasar/worker/said.hpp"
 #include "quasar/worker/waiting.hpp"
 
@@ -62,7 +63,7 @@ SearchOffer offer_in(const search::StudyRecord& study, const Studies& studies, c
   if (const Json teacher = words.value("warm_start", Json()); teacher.is_string() && search::is_shared_storage(teacher))
     refuse_offer(study, wanted, "has a warm_start on a server that only the study names: " + without_password(teacher),
                  "; give ");
-  SearchOffer out{.study = study.name, .words = Json::object(), .folder = {}, .known = study.user_attributes};
+  SearchOffer out{.study = study.name, .id = study.id, .words = Json::object(), .folder = {}, .known = study.user_attributes};
   for (const auto& [key, value] : words.items()) {
     if (!is_of_leader_alone(key)) out.words[key] = value;
   }
@@ -108,17 +109,30 @@ std::optional<SearchOffer> offer_of_search(search::Storage& storage, const Offer
   }
 }
 
+SearchOffer with_files(SearchOffer offer, search::Storage& storage, const std::set<std::string>& given, const fs::path& into,
+                       const Log& log) {
+  search::FileStore* const store = storage.sharing()->files();
+  const search::StudyRecord study{offer.id, offer.study, {}, offer.known};
+  if (store != nullptr)
+    offer.words = with_kept_files(offer.words, study, *store, {.given = given, .base = offer.folder, .folder = into}, log);
+  return offer;
+}
+
 namespace {
 
-void expect_samples(const SearchOffer& offer, const Job& job, const Json& reader, const std::string& what,
-                    const std::string& option) {
+// What a key of the configuration names, for messages.
+struct Samples {
+  const char *key, *what, *option;
+};
+
+void expect_samples(const SearchOffer& offer, const Job& job, const Json& reader, const Samples& named) {
   const Json path = reader.is_object() ? reader.value("path", Json()) : reader;
   if (!path.is_string() || path == "random") return;
   const fs::path place = job.base / path.get<std::string>();
   std::error_code code;
   if (fs::exists(place, code)) return;
-  throw Error("the study '" + offer.study + "' names " + what + " '" + place.string() + "', which is not on this machine; give " +
-              option);
+  throw Error("the study '" + offer.study + "' names " + named.what + " '" + place.string() + "', which is not on this machine" +
+              why_not_kept(offer.known, named.key) + "; give " + named.option);
 }
 
 }  // namespace
@@ -126,14 +140,15 @@ void expect_samples(const SearchOffer& offer, const Job& job, const Json& reader
 void expect_offered_files(const SearchOffer& offer, const Job& job) {
   std::error_code code;
   if (!fs::is_regular_file(job.model, code))
-    throw Error("the study '" + offer.study + "' names the model '" + job.model.string() +
-                "', which is not on this machine; give --model FILE");
+    throw Error("the study '" + offer.study + "' names the model '" + job.model.string() + "', which is not on this machine" +
+                why_not_kept(offer.known, "model_input") + "; give --model FILE");
   if (const Json there = offer.known.value(model_attribute, Json()); there.is_string() && !is_same(there, fingerprint(job.model)))
     throw Error("the model '" + job.model.string() + "' is another one than that of the study '" + offer.study +
                 "', as its hash says; give --model FILE");
-  if (!job.samples.split.is_null()) return expect_samples(offer, job, job.samples.data, "the samples", "--set data_reader=DATA");
-  expect_samples(offer, job, job.samples.calibration, "the calibration samples", "--calib DATA");
-  expect_samples(offer, job, job.samples.evaluation, "the evaluation samples", "--eval DATA");
+  if (!job.samples.split.is_null())
+    return expect_samples(offer, job, job.samples.data, {"data_reader", "the samples", "--set data_reader=DATA"});
+  expect_samples(offer, job, job.samples.calibration, {"calib_data_reader", "the calibration samples", "--calib DATA"});
+  expect_samples(offer, job, job.samples.evaluation, {"eval_data_reader", "the evaluation samples", "--eval DATA"});
 }
 
 }  // namespace quasar::tune

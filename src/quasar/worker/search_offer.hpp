@@ -5,6 +5,7 @@
 
 #include <filesystem>
 #include <optional>
+#include <set>
 #include <string>
 
 #include "quasar/base/log.hpp"
@@ -15,6 +16,7 @@ namespace quasar::tune {
 
 struct SearchOffer {
   std::string study;             // its name
+  int64_t id = -1;               // and its number in the database
   Json words;                    // the search's configuration, without what is a machine's own business
   std::filesystem::path folder;  // where its relative paths start
   Json known;                    // the study's attributes
@@ -31,6 +33,11 @@ struct OfferWanted {
 // Waits for a search that is led now. Throws Error where several are and none is named, where none begins, and for one that would
 // run programs which are not allowed; and Cancelled.
 std::optional<SearchOffer> offer_of_search(search::Storage& storage, const OfferWanted& wanted, const Log& log);
+
+// The offer with what the study keeps of model and samples (kept_files.hpp), where that is not on this machine: fetched into the
+// folder. `given`: keys for which the worker has files of its own.
+SearchOffer with_files(SearchOffer offer, search::Storage& storage, const std::set<std::string>& given,
+                       const std::filesystem::path& into, const Log& log);
 
 // Throws Error, which says by which option to give another, when the job's model or samples are not here, or when the model is
 // not the search's.

@@ -328,6 +328,29 @@ TEST(Postgresql, AMemoryLimitHoldsDuringAnOutage) {
   EXPECT_TRUE(held);
 }
 
+// What others try is read once; when it ends, only what has changed is read.
+TEST(Postgresql, ParametersStayWithATrialThatEnds) {
+  const auto server = servers::Postgresql::start();
+  if (!server) GTEST_SKIP() << "no PostgreSQL server can be started here";
+  const auto mine = open_storage(server->url()), theirs = open_storage(server->url());
+  const Space space = Space::parse({{"a", {1, 2, 3}}, {"b", {4, 5}}});
+  Study leader(*mine, {}), other(*theirs, {.worker = true});
+  const Trial begun = leader.start(space, space.at(4));
+  other.refresh();
+  ASSERT_EQ(other.trials().size(), 1U);
+  EXPECT_EQ(other.at(0).state, State::running);
+  EXPECT_TRUE(server->run("DELETE FROM trial_params"));  // nobody asks for them again
+  Trial ended = begun;
+  ended.state = State::complete;
+  ended.values = {0.5};
+  leader.finish(ended);
+  other.refresh();
+  EXPECT_EQ(other.at(0).state, State::complete);
+  EXPECT_EQ(other.at(0).point, space.at(4));
+  EXPECT_EQ(other.at(0).distributions.size(), begun.distributions.size());
+  EXPECT_EQ(other.numbers_at(space.at(4)), std::vector<int64_t>{0});
+}
+
 // Optuna's columns hold 512 characters.
 TEST(Postgresql, LongNames) {
   const auto server = servers::Postgresql::start();

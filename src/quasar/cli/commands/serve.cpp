@@ -1,9 +1,11 @@
 #include <CLI/CLI.hpp>
 #include <chrono>
+#include <filesystem>
 #include <iostream>
 #include <thread>
 
 #include "quasar/base/error.hpp"
+#include "quasar/base/json.hpp"
 #include "quasar/base/printable.hpp"
 #include "quasar/base/system/signals.hpp"
 #include "quasar/cli/command.hpp"
@@ -33,6 +35,7 @@ class Serve final : public Command {
   void define(CLI::App& app) override {
     app.add_option("folder", folder_, "where the database is kept; made when it does not exist")->required();
     app.add_option("--listen", listen_, "ADDRESS[:PORT] of this machine (default 127.0.0.1:5432; 0.0.0.0: all addresses)");
+    app.add_flag("--json", json_, json_help);
     app.footer("Example: quasar serve studies --listen 0.0.0.0");
   }
 
@@ -40,7 +43,9 @@ class Serve final : public Command {
     catch_signals();
     const Log log = [](Level, const std::string& text) { std::cerr << printable_message(text) << "\n"; };
     PrivateServer server(listening(folder_, listen_), log);
-    std::cout << server.address() << "\n" << std::flush;
+    const std::string folder = std::filesystem::absolute(folder_).lexically_normal().string();
+    std::cout << (json_ ? Json{{"address", server.address()}, {"folder", folder}}.dump() : server.address()) << "\n"
+              << std::flush;
     constexpr int looks = 50;  // of a tenth of a second, between two looks whether it is still there
     while (!stop_requested().stop_requested()) {
       for (int i = 0; i < looks && !stop_requested().stop_requested(); ++i)
@@ -54,6 +59,7 @@ class Serve final : public Command {
 
  private:
   std::string folder_, listen_;
+  bool json_ = false;
 };
 
 }  // namespace

@@ -3,6 +3,7 @@
 
 #include "quasar/base/cancellation.hpp"
 #include "quasar/base/digits.hpp"
+#include "quasar/base/file.hpp"
 #include "quasar/base/printable.hpp"
 #include "quasar/base/system/signals.hpp"
 #include "quasar/cli/command.hpp"
@@ -68,12 +69,13 @@ class Worker final : public Command {
       if (level == Level::warning || (level == Level::info && !quiet_)) std::cerr << printable_message(text) << "\n";
     };
     for (;;) {
+      const TemporaryFolder fetched;
       const auto offer = offer_in({.address = address,
                                    .study = study_,
                                    .patience = how.patience,
                                    .allow_code = allow_code_,
                                    .none_is_good = how.until_idle.has_value()},
-                                  log);
+                                  fetched.path(), log);
       if (!offer) return report_idle();
       arguments_.use(offer->words, offer->folder);
       tune::Job job = arguments_.read([](Json&) {});
@@ -86,10 +88,13 @@ class Worker final : public Command {
   }
 
   // Over a connection that has ended when the search is joined, which has its own.
-  static std::optional<tune::SearchOffer> offer_in(const tune::OfferWanted& wanted, const Log& log) {
+  std::optional<tune::SearchOffer> offer_in(const tune::OfferWanted& wanted, const std::filesystem::path& fetched,
+                                            const Log& log) const {
     const auto storage = search::open_storage(wanted.address);
     storage->tell_to(log);
-    return tune::offer_of_search(*storage, wanted, log);
+    auto offer = tune::offer_of_search(*storage, wanted, log);
+    if (offer) offer = tune::with_files(std::move(*offer), *storage, arguments_.given_files(), fetched, log);
+    return offer;
   }
 
   int report_idle() const {

@@ -1,6 +1,7 @@
 #include "quasar/search/optuna/optuna_rows.hpp"
 
 #include <algorithm>
+#include <charconv>
 #include <iterator>
 #include <limits>
 #include <variant>
@@ -120,7 +121,7 @@ struct Columns {
 };
 
 // `few`: PostgreSQL looks each of the chosen trials up, instead of going through all there are.
-std::vector<Columns> columns_of_trials(bool few) {
+std::vector<Columns> columns_of_trials(bool few, const std::string& parameters_of = "") {
   const std::string chosen = few ? " = ANY(ARRAY(SELECT trial_id FROM chosen))" : " IN (SELECT trial_id FROM chosen)";
   const auto of = [&](const std::string& table) { return table + " v WHERE v.trial_id" + chosen; };
   const auto attributes = [&](Kind kind, const std::string& name) {
@@ -140,7 +141,7 @@ std::vector<Columns> columns_of_trials(bool few) {
            .text = "datetime_start",
            .more = "datetime_complete"},
           {.kind = Kind::parameter,
-           .from = of("trial_params"),
+           .from = of("trial_params") + (parameters_of.empty() ? "" : " AND " + parameters_of),
            .trial = "v.trial_id",
            .order = "param_id",
            .number = "param_value",
@@ -300,14 +301,13 @@ class Reader {
 
 // Which rows to read: trials of the study under a condition on `t`, and kinds of rows besides.
 struct Which {
-  int64_t study;
-  std::string condition = {};  // instead of all of them: on few
-  std::vector<Bound> bound = {};
+  std::string condition = {};      // instead of all of them: on few
+  std::string parameters_of = {};  // of which of these trials parameters are read: a condition on v.trial_id; "": of all
   std::vector<Columns> more = {};
-  std::vector<Bound> bound_of_more = {};
 };
 
-Updates read(soci::session& sql, const Which& which) {
+// One statement, with all kinds of rows.
+std::string query_of(const Which& which) {
   // Few of them are found by their ids, whatever PostgreSQL has estimated: "+ 0" hides the study from its indices.
   const std::string those = which.condition.empty() ? "t.study_id = :s" : "t.study_id + 0 = :s AND " + which.condition;
   std::string query =
@@ -318,25 +318,59 @@ Updates read(soci::session& sql, const Which& which) {
                       .name = "study_name",
                       .text = "(SELECT COUNT(*) FROM study_directions d WHERE d.study_id = s.study_id)"};
   query += study.sql();
-  for (const Columns& kind : columns_of_trials(!which.condition.empty())) query += " UNION ALL " + kind.sql();
+  for (const Columns& kind : columns_of_trials(!which.condition.empty(), which.parameters_of))
+    query += " UNION ALL " + kind.sql();
   for (const Columns& kind : which.more) query += " UNION ALL " + kind.sql();
-  query += " ORDER BY 1, 3";
-  std::vector<Bound> bound{which.study};
-  std::ranges::copy(which.bound, std::back_inserter(bound));
-  bound.emplace_back(which.study);
-  std::ranges::copy(which.bound_of_more, std::back_inserter(bound));
+  return query + " ORDER BY 1, 3";
+}
+
+template <class T>
+T number_at(const Answer& answer, size_t row, size_t column) {
+  const std::string_view text = answer.at(row, column);
+  T out{};
+  const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), out);
+  if (code != std::errc() || end != text.data() + text.size())
+    throw Error("the server's answer '" + printable_name(text) + "' is no number: the study is damaged");
+  return out;
+}
+
+template <class T>
+Cell<T> cell_at(const Answer& answer, size_t row, size_t column) {
+  Cell<T> out;
+  out.there = answer.has(row, column) ? soci::i_ok : soci::i_null;
+  if (out.there == soci::i_ok) out.value = number_at<T>(answer, row, column);
+  out.is_odd = answer.has(row, column + 1) ? soci::i_ok : soci::i_null;
+  out.odd = answer.at(row, column + 1);
+  return out;
+}
+
+Row row_at(const Answer& answer, size_t row) {
+  const auto has = [&](size_t column) { return answer.has(row, column) ? soci::i_ok : soci::i_null; };
+  return {.kind = number_at<int>(answer, row, 0),
+          .trial = number_at<int64_t>(answer, row, 1),
+          .place = cell_at<int64_t>(answer, row, 3),
+          .number = cell_at<double>(answer, row, 5),
+          .name = std::string(answer.at(row, 7)),
+          .text = std::string(answer.at(row, 8)),
+          .more = std::string(answer.at(row, 9)),
+          .has_name = has(7),
+          .has_text = has(8),
+          .has_more = has(9)};
+}
+
+}  // namespace
+
+std::vector<Trial> read_trials(soci::session& sql, int64_t study) {
   Reader reader;
   Row row;
   int64_t place_in_kind = 0;
   soci::indicator has_place = soci::i_ok;
   each(
-      sql, query, bound, [&] { reader.take(row); }, soci::into(row.kind), soci::into(row.trial),
+      sql, query_of({}), {study, study}, [&] { reader.take(row); }, soci::into(row.kind), soci::into(row.trial),
       soci::into(place_in_kind, has_place), row.place, row.number, soci::into(row.name, row.has_name),
       soci::into(row.text, row.has_text), soci::into(row.more, row.has_more));
-  return reader.updates();
+  return reader.updates().trials;
 }
-
-}  // namespace
 
 std::vector<StudyRecord> read_studies(soci::session& sql) {
   std::vector<StudyRecord> out;
@@ -348,32 +382,32 @@ std::vector<StudyRecord> read_studies(soci::session& sql) {
   return out;
 }
 
-std::vector<Trial> read_trials(soci::session& sql, int64_t study) {
-  return read(sql, {.study = study}).trials;
-}
-
-Updates read_updates(soci::session& sql, int64_t study, int64_t after, const std::map<int64_t, State>& known,
+Updates read_updates(const Prepared& sql, int64_t study, int64_t after, const std::map<int64_t, State>& known,
                      const std::vector<std::string>& words) {
+  // The parameters of a trial that has begun do not change.
+  static const std::string query = query_of(
+      {.condition = "(t.trial_id > :a OR (t.trial_id = ANY(CAST(:r AS bigint[])) AND t.state <> 'RUNNING') OR "
+                    "(t.trial_id = ANY(CAST(:w AS bigint[])) AND t.state <> 'WAITING'))",
+       .parameters_of = "NOT v.trial_id = ANY(CAST(:p AS bigint[]))",
+       .more = {
+           {.kind = Kind::claim,
+            .from = "trial_user_attributes v WHERE v.trial_id = ANY(ARRAY(SELECT r.trial_id FROM trials r WHERE r.trial_id = "
+                    "ANY(CAST(:c AS bigint[])) AND r.state = 'RUNNING')) AND v.\"key\" = 'plan_hash'",
+            .trial = "v.trial_id",
+            .name = "v.\"key\"",
+            .text = "v.value_json"},
+           {.kind = Kind::word,
+            .from = "study_user_attributes w WHERE w.study_id = :t AND w.\"key\" = ANY(CAST(:k AS text[]))",
+            .name = "w.\"key\"",
+            .text = "w.value_json"}}});
   std::vector<int64_t> running, waiting;
   for (const auto& [id, state] : known) (state == State::running ? running : waiting).push_back(id);
-  const std::string ran = array_of(running), waited = array_of(waiting);
-  Which which{.study = study};
-  which.condition =
-      "(t.trial_id > :a OR (t.trial_id = ANY(CAST(:r AS bigint[])) AND t.state <> 'RUNNING') OR "
-      "(t.trial_id = ANY(CAST(:w AS bigint[])) AND t.state <> 'WAITING'))";
-  which.bound = {after, ran, waited};
-  which.more = {{.kind = Kind::claim,
-                 .from = "trial_user_attributes v JOIN trials r ON r.trial_id = v.trial_id WHERE r.trial_id = ANY(CAST(:c AS "
-                         "bigint[])) AND r.state = 'RUNNING' AND v.\"key\" = 'plan_hash'",
-                 .trial = "v.trial_id",
-                 .name = "v.\"key\"",
-                 .text = "v.value_json"},
-                {.kind = Kind::word,
-                 .from = "study_user_attributes w WHERE w.study_id = :t AND w.\"key\" = ANY(CAST(:k AS text[]))",
-                 .name = "w.\"key\"",
-                 .text = "w.value_json"}};
-  which.bound_of_more = {ran, study, array_of(words)};
-  return read(sql, which);
+  const std::string which = std::to_string(study), ran = array_of(running);
+  const Answer answer =
+      sql.run(query, {which, std::to_string(after), ran, array_of(waiting), which, ran, ran, which, array_of(words)});
+  Reader reader;
+  for (size_t row = 0; row < answer.rows(); ++row) reader.take(row_at(answer, row));
+  return reader.updates();
 }
 
 Pulse exchange_pulse(soci::session& sql, int64_t study, std::span<const int64_t> mine, const std::vector<std::string>& words) {

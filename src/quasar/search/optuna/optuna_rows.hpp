@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "quasar/search/postgresql/postgresql_statement.hpp"
 #include "quasar/search/storage.hpp"
 
 namespace quasar::search::optuna {
@@ -18,8 +19,17 @@ std::vector<StudyRecord> read_studies(soci::session& sql);
 // The study's trials by number, with everything that belongs to them, as they are at one moment.
 std::vector<Trial> read_trials(soci::session& sql, int64_t study);
 
-// What storage.hpp's Sharing::updates() promises, at one moment; on PostgreSQL alone.
-Updates read_updates(soci::session& sql, int64_t study, int64_t after, const std::map<int64_t, State>& known,
+// A connection to PostgreSQL, with the statements that stay prepared on it.
+struct Prepared {
+  soci::session& session;
+  PreparedStatements& statements;
+  Answer run(const std::string& text, const std::vector<std::string>& values) const {
+    return statements.run(session, text, values);
+  }
+};
+
+// What storage.hpp's Sharing::updates() promises, at one moment.
+Updates read_updates(const Prepared& sql, int64_t study, int64_t after, const std::map<int64_t, State>& known,
                      const std::vector<std::string>& words);
 
 // What storage.hpp's Sharing::pulse() promises; on PostgreSQL alone.

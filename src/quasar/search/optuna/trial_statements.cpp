@@ -70,19 +70,20 @@ int64_t study_of_channel(const std::string& channel) {
   return channel.starts_with(channel_prefix) ? std::strtoll(channel.c_str() + length, nullptr, 10) : 0;
 }
 
-void insert_begun(soci::session& sql, int64_t study, Trial& trial, const std::vector<TrialWriter::Parameter>& parameters) {
-  const std::string state = text_of(trial.state), begin = text_of(trial.start.value_or(now())), points = listed(parameters);
-  const std::string user = listed(trial.user_attributes), system = listed(trial.system_attributes);
-  int64_t id = -1, number = -1;
-  sql << "WITH begun AS (INSERT INTO trials (number, study_id, state, datetime_start) SELECT COALESCE((SELECT number FROM trials "
-         "WHERE study_id = :s ORDER BY trial_id DESC LIMIT 1), -1) + 1, CAST(:i AS integer), CAST(:t AS trialstate), CAST(:b AS "
-         "timestamp) RETURNING trial_id, number), "
-      << points_of_begun << ", " << attributes_of("begun", "user") << ", " << attributes_of("begun", "system") << ", " << beats
-      << " SELECT trial_id, number FROM begun",
-      soci::use(study), soci::use(study), soci::use(state), soci::use(begin), soci::use(points), soci::use(user),
-      soci::use(system), soci::into(id), soci::into(number);
-  trial.id = id;
-  trial.number = number;
+void insert_begun(const Prepared& sql, int64_t study, Trial& trial, const std::vector<TrialWriter::Parameter>& parameters) {
+  static const std::string statement =
+      std::string(
+          "WITH begun AS (INSERT INTO trials (number, study_id, state, datetime_start) SELECT COALESCE((SELECT number FROM "
+          "trials "
+          "WHERE study_id = :s ORDER BY trial_id DESC LIMIT 1), -1) + 1, CAST(:i AS integer), CAST(:t AS trialstate), CAST(:b AS "
+          "timestamp) RETURNING trial_id, number), ") +
+      points_of_begun + ", " + attributes_of("begun", "user") + ", " + attributes_of("begun", "system") + ", " + beats +
+      " SELECT trial_id, number FROM begun";
+  const std::string which = std::to_string(study);
+  const Answer begun = sql.run(statement, {which, which, text_of(trial.state), text_of(trial.start.value_or(now())),
+                                           listed(parameters), listed(trial.user_attributes), listed(trial.system_attributes)});
+  trial.id = std::stoll(std::string(begun.at(0, 0)));
+  trial.number = std::stoll(std::string(begun.at(0, 1)));
 }
 
 bool update_resumed(soci::session& sql, const Trial& trial, const std::vector<TrialWriter::Parameter>& parameters) {
@@ -97,24 +98,22 @@ bool update_resumed(soci::session& sql, const Trial& trial, const std::vector<Tr
   return changed == 1;
 }
 
-bool update_ended(soci::session& sql, int64_t study, const Trial& trial) {
+bool update_ended(const Prepared& sql, int64_t study, const Trial& trial) {
+  static const std::string statement =
+      "WITH ended AS (UPDATE trials SET state = CAST(:t AS trialstate), datetime_start = CAST(:b AS timestamp), "
+      "datetime_complete = CAST(:e AS timestamp) WHERE trial_id = :i AND state IN ('RUNNING', 'WAITING') RETURNING trial_id), " +
+      numbers_of("ended", "values", "objective, value, value_type", "trialvaluetype") + ", " +
+      numbers_of("ended", "intermediate_values", "step, intermediate_value, intermediate_value_type",
+                 "trialintermediatevaluetype") +
+      ", " + attributes_of("ended", "user") + ", " + attributes_of("ended", "system") +
+      " SELECT COUNT(pg_notify(:c, '')) FROM ended";
   std::map<int64_t, double> values;
   for (size_t i = 0; i < trial.values.size(); ++i) values[static_cast<int64_t>(i)] = trial.values[i];
-  const std::string state = text_of(trial.state), begin = text_of(trial.start.value_or(now()));
-  const std::string end = text_of(trial.complete.value_or(now())), channel = trials_channel(study);
-  const std::string results = listed(values), intermediate = listed(trial.intermediate);
-  const std::string user = listed(trial.user_attributes), system = listed(trial.system_attributes);
-  int changed = 0;
-  sql << "WITH ended AS (UPDATE trials SET state = CAST(:t AS trialstate), datetime_start = CAST(:b AS timestamp), "
-         "datetime_complete = CAST(:e AS timestamp) WHERE trial_id = :i AND state IN ('RUNNING', 'WAITING') RETURNING trial_id), "
-      << numbers_of("ended", "values", "objective, value, value_type", "trialvaluetype") << ", "
-      << numbers_of("ended", "intermediate_values", "step, intermediate_value, intermediate_value_type",
-                    "trialintermediatevaluetype")
-      << ", " << attributes_of("ended", "user") << ", " << attributes_of("ended", "system")
-      << " SELECT COUNT(pg_notify(:c, '')) FROM ended",
-      soci::use(state), soci::use(begin), soci::use(end), soci::use(trial.id), soci::use(results), soci::use(intermediate),
-      soci::use(user), soci::use(system), soci::use(channel), soci::into(changed);
-  return changed == 1;
+  const Answer ended =
+      sql.run(statement, {text_of(trial.state), text_of(trial.start.value_or(now())), text_of(trial.complete.value_or(now())),
+                          std::to_string(trial.id), listed(values), listed(trial.intermediate), listed(trial.user_attributes),
+                          listed(trial.system_attributes), trials_channel(study)});
+  return ended.at(0, 0) == "1";
 }
 
 bool update_released(soci::session& sql, int64_t study, const Trial& trial) {

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "quasar/search/optuna/optuna_rows.hpp"
+#include "quasar/search/postgresql/postgresql_statement.hpp"
 
 namespace quasar::search::optuna {
 
@@ -17,13 +18,13 @@ int64_t study_of_channel(const std::string& channel);  // 0: it is another one
 inline constexpr const char* words_channel = "quasar";
 
 // Stores a trial that begins, and its first heartbeat; gives it its id and number. Whoever calls has locked the study.
-void insert_begun(soci::session& sql, int64_t study, Trial& trial, const std::vector<TrialWriter::Parameter>& parameters);
+void insert_begun(const Prepared& sql, int64_t study, Trial& trial, const std::vector<TrialWriter::Parameter>& parameters);
 
 // waiting -> running, with attributes, heartbeat and these parameters, as far as it has none. false: it is not waiting.
 bool update_resumed(soci::session& sql, const Trial& trial, const std::vector<TrialWriter::Parameter>& parameters);
 
 // -> its final state, with values, attributes and end; the study's processes are told. false: it is finished.
-bool update_ended(soci::session& sql, int64_t study, const Trial& trial);
+bool update_ended(const Prepared& sql, int64_t study, const Trial& trial);
 
 // running -> waiting; the study's processes are told. false: it is not running.
 bool update_released(soci::session& sql, int64_t study, const Trial& trial);

@@ -90,6 +90,9 @@ void connect(soci::session& sql, const PostgresqlAddress& address) {
   sql << "SET default_transaction_isolation = 'read committed'";
   sql << "SET lock_timeout = '5s'";
   sql << "SET statement_timeout = 0";
+  // Statements that stay prepared are planned when tables are small, and go on as these grow.
+  sql << "SET enable_seqscan = off";
+  sql << "SET jit = off";
   std::string none;
   sql << "SELECT set_config(name, '0', false) FROM pg_settings WHERE name = 'idle_session_timeout'", soci::into(none);
   for (const char* option : {"tcp_keepalives_idle = 20", "tcp_keepalives_interval = 5", "tcp_keepalives_count = 4"})

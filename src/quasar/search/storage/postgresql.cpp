@@ -17,6 +17,7 @@
 #include "quasar/base/system/socket.hpp"
 #include "quasar/search/enqueued.hpp"
 #include "quasar/search/optuna/relational.hpp"
+#include "quasar/search/postgresql/postgresql_files.hpp"
 #include "quasar/search/postgresql/postgresql_session.hpp"
 #include "quasar/search/postgresql/server_watch.hpp"
 
@@ -51,6 +52,12 @@ class Postgresql final : public Relational, public Sharing {
   }
 
   Sharing* sharing() override { return this; }
+  FileStore* files() override { return &files_; }
+
+  void remove(const StudyRecord& study) override {
+    Relational::remove(study);
+    files_.forget_unused();
+  }
 
   void tell_to(Log log) override {
     const std::scoped_lock lock(mutex_, death_mutex_);
@@ -92,7 +99,7 @@ class Postgresql final : public Relational, public Sharing {
       Transaction transaction(*this, begin_writing());
       if (!in_transaction_) lock_study(study);
       Trial begun = trial;
-      optuna::insert_begun(sql_, study, begun, writer_.rows(trial));
+      optuna::insert_begun(prepared_, study, begun, writer_.rows(trial));
       transaction.commit();
       trial.id = begun.id;
       trial.number = begun.number;
@@ -100,7 +107,7 @@ class Postgresql final : public Relational, public Sharing {
   }
 
   void finish(int64_t study, const Trial& trial) override {
-    guarded([&] { expect_one(optuna::update_ended(sql_, study, trial) ? 1 : 0, trial); });
+    guarded([&] { expect_one(optuna::update_ended(prepared_, study, trial) ? 1 : 0, trial); });
   }
 
   void release(int64_t study, const Trial& trial) override {
@@ -122,7 +129,7 @@ class Postgresql final : public Relational, public Sharing {
 
   Updates updates(int64_t study, int64_t after, const std::map<int64_t, State>& known,
                   const std::vector<std::string>& words) override {
-    return guarded([&] { return making_sense([&] { return optuna::read_updates(sql_, study, after, known, words); }); });
+    return guarded([&] { return making_sense([&] { return optuna::read_updates(prepared_, study, after, known, words); }); });
   }
 
   void note(const Trial& trial, const std::string& key, const Json& value) override {
@@ -270,7 +277,10 @@ class Postgresql final : public Relational, public Sharing {
   std::string where() const override { return address_.shown; }
 
  protected:
-  const char* begin_reading() const override { return "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"; }
+  // Whoever reads all there is goes through the tables.
+  const char* begin_reading() const override {
+    return "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SET LOCAL enable_seqscan = on";
+  }
 
   void lock_study(int64_t study) override {
     int64_t locked = 0;
@@ -493,6 +503,11 @@ class Postgresql final : public Relational, public Sharing {
   std::optional<std::stop_source> giving_way_;  // of whoever makes the connection anew, and may be asked to let it be
   std::mutex death_mutex_;
   Log death_log_;
+  PreparedStatements statements_;
+  const optuna::Prepared prepared_{sql_, statements_};
+  PostgresqlFiles files_{[this](const auto& work) { guarded([&] { work(sql_); }); },
+                         "SELECT pg_advisory_xact_lock(" + std::to_string(lock_class) + ", " + std::to_string(schema_lock) + ")",
+                         address_.shown};
 };
 
 }  // namespace

@@ -1,0 +1,308 @@
+"""Workers beside a search that Python leads: processes of this machine, or those of a Dask or Ray cluster. Each runs the program
+`quasar worker` with an address; whatever cluster starts it knows nothing of trials."""
+from __future__ import annotations
+
+import contextlib
+import logging
+import os
+import socket
+import subprocess
+import tempfile
+import threading
+from pathlib import Path
+from typing import Any, Dict, Hashable, Iterator, List, Mapping, Optional, Sequence, Union
+
+import numpy
+
+from . import _core
+from ._samples import Samples, _class_names, _is_one, items_of
+from ._worker import _arguments, program, worker
+
+logger = logging.getLogger("quasar")
+
+#: How many workers a search has beside itself: a number of processes of this machine, a dask.distributed Client, or the address of a Ray
+#: cluster ("auto", "ray://host:10001").
+Workers = Union[int, str, Any]
+
+_failures = 3  # of one place, before it is given up
+_farewell = 20.0  # seconds for workers to end, once their search has ended; they need about one
+
+
+class _Job:
+    """One worker of a cluster."""
+
+    def ended(self) -> Optional[str]:
+        """None: it runs. "": it has ended as it should; else why it failed."""
+        raise NotImplementedError
+
+    def stop(self) -> None:
+        """It is not wanted any more."""
+
+
+class _Process(_Job):
+    def __init__(self, address: str, options: Mapping[str, Any], number: int, count: int) -> None:
+        # As a launcher of MPI says it: processes that share a machine share its cores.
+        environment = {**os.environ, "MPI_LOCALNRANKS": str(count), "MPI_LOCALRANKID": str(number)}
+        self._said = tempfile.TemporaryFile()
+        self._process = subprocess.Popen(_arguments(address, options, {}), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=self._said, env=environment)
+
+    def ended(self) -> Optional[str]:
+        code = self._process.poll()
+        if code is None:
+            return None
+        if self._said.closed:
+            return ""
+        self._said.seek(0)
+        words = self._said.read().decode(errors="replace").strip().splitlines()
+        self._said.close()
+        return "" if code == 0 else words[-1] if code > 0 and words else f"it ended by signal {-code}"
+
+    def stop(self) -> None:
+        if self._process.poll() is None:
+            self._process.terminate()
+            self._process.wait()
+        self._said.close()
+
+
+class _Pool:
+    """Where workers may run."""
+
+    host = "127.0.0.1"  # under which they reach this machine
+
+    def places(self) -> Sequence[Hashable]:
+        raise NotImplementedError
+
+    def start(self, place: Any, address: str, options: Mapping[str, Any]) -> _Job:
+        raise NotImplementedError
+
+
+class _Processes(_Pool):
+    def __init__(self, count: int) -> None:
+        if count < 1:
+            raise ValueError(f"workers is {count}, but must be a number of processes from 1 on, a Dask client or a Ray address")
+        self._count = count
+
+    def places(self) -> Sequence[Hashable]:
+        return range(1, self._count + 1)
+
+    def start(self, place: Any, address: str, options: Mapping[str, Any]) -> _Job:
+        return _Process(address, options, place, self._count + 1)
+
+
+def _host_for(other: str) -> str:
+    """This machine's address for one that is reached under `other`."""
+    if other in ("", "localhost", "127.0.0.1", "::1"):
+        return "127.0.0.1"
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as one:  # nothing is sent: the system only looks which way it would go
+        one.connect((other, 9))
+        return one.getsockname()[0]
+
+
+class _Future(_Job):
+    def __init__(self, future: Any) -> None:
+        self._future = future
+
+    def ended(self) -> Optional[str]:
+        status = self._future.status
+        if status == "pending":
+            return None
+        return "" if status == "finished" else str(self._future.exception() if status == "error" else status)
+
+    def stop(self) -> None:
+        self._future.cancel()
+
+
+class _Dask(_Pool):
+    def __init__(self, client: Any) -> None:
+        self._client = client
+        address = client.scheduler.address.rpartition("://")[2].rpartition(":")[0]
+        self.host = _host_for(address)
+
+    def places(self) -> Sequence[Hashable]:
+        return list(self._client.scheduler_info(n_workers=-1)["workers"])
+
+    def start(self, place: Any, address: str, options: Mapping[str, Any]) -> _Job:
+        return _Future(self._client.submit(worker, address, **options, workers=[place], allow_other_workers=False, pure=False, retries=0))
+
+
+class _Task(_Job):
+    def __init__(self, ray: Any, task: Any) -> None:
+        self._ray, self._task = ray, task
+
+    def ended(self) -> Optional[str]:
+        if not self._ray.wait([self._task], timeout=0)[0]:
+            return None
+        try:
+            self._ray.get(self._task)
+            return ""
+        except Exception as error:  # of any kind: the worker's own, or Ray's of a node that has died
+            return str(error).strip().splitlines()[-1]
+
+    def stop(self) -> None:
+        self._ray.cancel(self._task, force=True)
+
+
+class _Ray(_Pool):
+    def __init__(self, address: str) -> None:
+        try:
+            import ray
+        except ImportError:
+            raise _core.QuasarError(f"workers is '{address}', the address of a Ray cluster, but there is no Ray here: pip install ray") from None
+        self._ray = ray
+        if not ray.is_initialized():
+            try:
+                ray.init(address=address, log_to_driver=False, logging_level="warning")
+            except (ConnectionError, ValueError) as error:
+                raise _core.QuasarError(f"no Ray cluster answers at '{address}': {error}") from None
+        here = ray.util.get_node_ip_address()
+        others = [node["NodeManagerAddress"] for node in ray.nodes() if node["Alive"] and node["NodeManagerAddress"] != here]
+        self.host = _host_for(others[0]) if others else here
+        self._remote = ray.remote(num_cpus=1, max_retries=0)(worker)
+
+    def places(self) -> Sequence[Hashable]:
+        return [node["NodeID"] for node in self._ray.nodes() if node["Alive"]]
+
+    def start(self, place: Any, address: str, options: Mapping[str, Any]) -> _Job:
+        strategy = self._ray.util.scheduling_strategies.NodeAffinitySchedulingStrategy(place, soft=False)
+        return _Task(self._ray, self._remote.options(scheduling_strategy=strategy).remote(address, **options))
+
+
+def pool_of(workers: Workers) -> _Pool:
+    """Raises QuasarError where the cluster is not there, TypeError and ValueError for what is none."""
+    if isinstance(workers, (int, numpy.integer)) and not isinstance(workers, bool):
+        return _Processes(int(workers))
+    if isinstance(workers, str):
+        return _Ray(workers)
+    if hasattr(workers, "submit") and hasattr(workers, "scheduler_info"):
+        return _Dask(workers)
+    raise TypeError(f"workers is {workers!r}, but must be a number of processes, a Dask client (dask.distributed.Client) or a Ray address ('auto')")
+
+
+class _Crew:
+    """Keeps one worker at every place, also at those that come while it runs, until it is told to stop."""
+
+    def __init__(self, pool: _Pool, address: str, options: Mapping[str, Any]) -> None:
+        self._pool, self._address, self._options = pool, address, options
+        self._jobs: Dict[Any, _Job] = {}
+        self._failed: Dict[Any, int] = {}
+        self._over = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="quasar workers", daemon=True)
+        self._thread.start()
+
+    def _look(self) -> None:
+        for place, job in list(self._jobs.items()):
+            why = job.ended()
+            if why is None:
+                continue
+            del self._jobs[place]
+            self._failed[place] = self._failed.get(place, 0) + 1 if why else _failures  # one that ended has found its search over
+            if why and not self._over.is_set():
+                logger.warning("worker %s: %s%s", place, why, "" if self._failed[place] < _failures else "; it is not started again")
+        for place in [] if self._over.is_set() else self._pool.places():
+            if place not in self._jobs and self._failed.get(place, 0) < _failures:
+                self._jobs[place] = self._pool.start(place, self._address, self._options)
+
+    def _run(self) -> None:
+        told = False
+        while True:
+            try:
+                self._look()
+            except Exception as error:  # the cluster's own, of whatever kind: the search goes on with what it has
+                if not told:
+                    logger.warning("workers: %s", error)
+                told = True
+            if self._over.wait(0.5):
+                return
+
+    def stop(self) -> None:
+        self._over.set()
+        self._thread.join()
+        end = threading.Event()
+        for _ in range(int(_farewell / 0.1)):
+            with contextlib.suppress(Exception):
+                self._look()
+            if not self._jobs or end.wait(0.1):
+                break
+        for job in self._jobs.values():
+            with contextlib.suppress(Exception):
+                job.stop()
+
+
+@contextlib.contextmanager
+def _server(folder: Path, host: str) -> Iterator[str]:
+    """A private PostgreSQL server (`quasar serve`): its address."""
+    with socket.socket() as free:
+        free.bind((host, 0))
+        port = free.getsockname()[1]
+    command = [program(), "serve", os.fspath(folder), "--listen", f"{host}:{port}"]
+    with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True) as process:
+        assert process.stdout is not None and process.stderr is not None
+        address = process.stdout.readline().strip()
+        if not address:
+            raise _core.QuasarError(process.stderr.read().strip().removeprefix("quasar: ") + "; or name a database: study_storage_db='postgresql://…'")
+        try:
+            yield address
+        finally:
+            process.terminate()
+            process.communicate()
+
+
+@contextlib.contextmanager
+def crew(workers: Workers, words: Dict[str, Any]) -> Iterator[None]:
+    """For as long as it lives, workers work for the search with these words, which gets a database where it has none that is shared."""
+    pool = pool_of(workers)
+    with contextlib.ExitStack() as stack:
+        address = str(words.get("study_storage_db") or words.get("storage") or "")
+        if not address:
+            output = Path(str(words.get("output_dir") or "quasar_out")).absolute()
+            address = stack.enter_context(_server(output.with_name(output.name + "_database"), pool.host))
+            words["study_storage_db"] = address
+        elif not address.startswith(("postgresql://", "postgres://")):
+            raise _core.QuasarError("workers need a database that they share: study_storage_db='postgresql://user@host:port/database', or none, and one is made")
+        options = {"study": str(words.get("study_name") or "AutoSearch"), "allow_code": "search_evaluator" in words}
+        # The leader's own share of this machine.
+        before = {name: os.environ.get(name) for name in ("MPI_LOCALNRANKS", "MPI_LOCALRANKID")}
+        if isinstance(pool, _Processes):
+            os.environ.update(MPI_LOCALNRANKS=str(len(pool.places()) + 1), MPI_LOCALRANKID="0")
+            stack.callback(_restore, before)
+        team = _Crew(pool, address, options)
+        stack.callback(team.stop)
+        yield
+
+
+def _restore(before: Mapping[str, Optional[str]]) -> None:
+    for name, value in before.items():
+        if value is None:
+            os.environ.pop(name, None)
+        else:
+            os.environ[name] = value
+
+
+def _batched(items: List[Dict[str, numpy.ndarray]], ranks: Mapping[str, int], whole: bool) -> Dict[str, numpy.ndarray]:
+    """Samples, or batches of them, as arrays whose first axis counts samples."""
+    out: Dict[str, List[numpy.ndarray]] = {}
+    for item in items:
+        batch = whole or any(array.ndim == ranks.get(name or next(iter(ranks)), -1) for name, array in item.items())
+        for name, array in item.items():
+            out.setdefault(name or next(iter(ranks)), []).append(array if batch else array[None])
+    return {name: numpy.concatenate(arrays) for name, arrays in out.items()}
+
+
+def in_a_file(data: Samples, inputs: Sequence[Any], file: Path) -> Any:
+    """Samples of a program as those of a file, which workers can have; the description of its reader. Raises QuasarError for samples
+    of several sizes, and for boxes."""
+    names = data.get("class_names") if isinstance(data, Mapping) else None
+    if isinstance(data, Mapping):
+        data = {key: value for key, value in data.items() if key != "class_names"}
+    ranks = {name: -1 if shape is None else len(shape) for name, _, shape in inputs}
+    items = list(items_of(data))
+    if any("boxes" in item for item in items):
+        raise _core.QuasarError("workers cannot have samples with boxes from arrays: give a folder of pictures and a file of labels")
+    try:
+        numpy.savez(file, **_batched(items, ranks, _is_one(data)))
+    except ValueError as error:
+        raise _core.QuasarError(f"workers cannot have samples of several sizes from arrays: give files ({error})") from None
+    words: Dict[str, Any] = {"reader": "npz", "path": str(file)}
+    if names is not None:
+        words["class_names"] = _class_names(names)
+    return words

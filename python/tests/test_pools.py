@@ -1,0 +1,117 @@
+"""Workers beside a search from Python: processes of this machine. Dask and Ray: tests/launchers/pools.py."""
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import threading
+import unittest
+from pathlib import Path
+
+from digits import Case, MODEL, arrays
+from postgresql import postgresql
+
+import quasar
+
+SPACE = {
+    "activation": ["UInt8Spec"],
+    "activation_params": {"symmetric": [True, False], "calibration_method": ["MinMax", "Percentile", "Entropy"], "only_if": "activation"},
+    "weight": ["Int8Spec"],
+    "weight_params": {"quant_granularity": ["Tensor", "Channel"], "only_if": "weight"},
+    "algorithms": ["adaround"],
+    "adaround_params": {"num_iterations": {"type": "int", "low": 20, "high": 60}, "damping": {"type": "float", "low": 0.1, "high": 10, "log": True},
+                        "only_if": {"algorithms": "adaround"}},
+}
+
+
+def workers_below(parent):
+    """Processes `quasar worker` that this one has started."""
+    out = []
+    for entry in Path("/proc").iterdir():
+        with contextlib.suppress(OSError, ValueError):
+            words = (entry / "cmdline").read_bytes().split(b"\0")
+            if b"worker" in words and int((entry / "stat").read_text().rpartition(")")[2].split()[1]) == parent:
+                out.append(int(entry.name))
+    return out
+
+
+class Pools(Case):
+    def found(self, output, **more):
+        given = {"n_trials": 30, "seed": 3, "sampler": "Random", "pruner": "none", "output_dir": output, **more}
+        return quasar.search(MODEL, self.calibration[0], (self.evaluation[0], self.evaluation[1]), SPACE, **given)
+
+    def kill_one(self, storage, killed, over):
+        """Of the workers that have run a trial."""
+        try:
+            while not over.wait(0.1):
+                status = subprocess.run([os.environ["QUASAR_PROGRAM"], "status", storage, "--json"], capture_output=True, text=True)
+                busy = [one["name"] for one in json.loads(status.stdout)["workers"] if one["finished"]] if status.returncode == 0 else []
+                for pid in workers_below(os.getpid()):
+                    if any(name.startswith(f"process {pid} on ") for name in busy):
+                        return os.kill(pid, signal.SIGKILL)
+        finally:
+            killed.set()
+
+    def test_processes_help_and_one_is_killed(self):
+        with postgresql() as storage:
+            if storage is None:
+                self.skipTest("no PostgreSQL server can be started here")
+            killed, over = threading.Event(), threading.Event()
+            killer = threading.Thread(target=self.kill_one, args=[storage, killed, over])
+            killer.start()
+            try:  # the leader's first trial lasts until a worker has been killed
+                shared = self.found("shared", workers=2, study_storage_db=storage, heartbeat_interval=0.2, grace_period=1, max_retry=20,
+                                    on_trial=lambda _: killed.wait() if killer.is_alive() else None)
+            finally:
+                over.set()
+                killer.join()
+            alone = self.found("alone")
+            self.assertEqual(shared.best_model.read_bytes(), alone.best_model.read_bytes())
+            told = subprocess.run([os.environ["QUASAR_PROGRAM"], "status", storage, "--json"], check=True, capture_output=True, text=True)
+            self.assertGreaterEqual(sum(one["finished"] > 0 for one in json.loads(told.stdout)["workers"]), 2)
+            self.assertEqual([trial.number for trial in shared.trials if trial.state == "failed"], [])
+            self.assertEqual(workers_below(os.getpid()), [])
+
+    def test_a_database_is_made_where_there_is_none(self):
+        os.chmod(self.folder, 0o755)  # PostgreSQL refuses root, and runs as somebody else then
+        self.evaluation = arrays("evaluation", 60)
+        try:
+            shared = self.found("shared", workers=1, n_trials=8)
+        except quasar.QuasarError as error:
+            if "there is no PostgreSQL server" in str(error):
+                self.skipTest(str(error))
+            raise
+        self.assertEqual(shared.status, "ok")
+        self.assertEqual(len(shared.trials), 8)
+        self.assertTrue((self.folder / "shared_database").is_dir())
+        self.assertEqual(shared.best_model.read_bytes(), self.found("alone", n_trials=8).best_model.read_bytes())
+
+    def test_samples_of_any_form_come_to_the_same(self):
+        from quasar._pools import in_a_file
+
+        images, labels = arrays("evaluation", 6)
+        inputs = quasar.Session(MODEL).inputs
+        forms = {"arrays": (images, labels), "by name": {inputs[0][0]: images, "labels": labels}, "one by one": list(zip(images, labels)),
+                 "batches": [(images[:4], labels[:4]), (images[4:], labels[4:])]}
+        scores = {}
+        for name, data in forms.items():
+            words = in_a_file(data, inputs, self.folder / "samples.npz")
+            scores[name] = quasar.evaluate(MODEL, words, metric="top1", latency=False)["metrics"]["top1"]["per_sample"]
+        for name, found in scores.items():
+            self.assertEqual(found, quasar.evaluate(MODEL, forms["arrays"], metric="top1", latency=False)["metrics"]["top1"]["per_sample"], name)
+        with self.assertRaisesRegex(quasar.QuasarError, "several sizes"):
+            in_a_file([images[0], images[0, :, :4]], inputs, self.folder / "samples.npz")
+
+    def test_what_is_wrong_is_said(self):
+        with self.assertRaisesRegex(ValueError, "workers is 0"):
+            self.found("out", workers=0)
+        with self.assertRaisesRegex(TypeError, "a number of processes, a Dask client"):
+            self.found("out", workers=2.5)
+        with self.assertRaisesRegex(quasar.QuasarError, "do not have this one's functions"):
+            self.found("out", workers=1, evaluator=lambda path: 1.0)
+        with self.assertRaisesRegex(quasar.QuasarError, "a database that they share"):
+            self.found("out", workers=1, study_storage_db="study.db")
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,114 @@
+#include <CLI/CLI.hpp>
+#include <filesystem>
+#include <iostream>
+
+#include "quasar/base/file.hpp"
+#include "quasar/base/names.hpp"
+#include "quasar/base/secrets.hpp"
+#include "quasar/cli/command.hpp"
+#include "quasar/cli/launch_files.hpp"
+#include "quasar/cli/new_password.hpp"
+#include "quasar/job/preset.hpp"
+#include "quasar/search/storage.hpp"
+#include "quasar/strategy/parse_job.hpp"
+
+namespace quasar::cli::commands {
+namespace {
+namespace fs = std::filesystem;
+
+class Launch final : public Command {
+ public:
+  void define(CLI::App& app) override {
+    app.add_option("manager", manager_, "slurm or kubernetes")->required();
+    app.add_option("config", config_, "the search's configuration, a .yaml or .json file")->required();
+    app.add_option("--workers", files_.workers, "workers beside the leader, which runs trials too (default 4)");
+    app.add_option("--cpus", files_.cpus, "processors of each of them (default 4)");
+    app.add_option("--memory", files_.memory, "GiB of memory of each of them (default 8)");
+    app.add_option("--storage", files_.storage, "postgresql://user@host:port/database (default: a database is set up)");
+    hours_ = app.add_option("--hours", files_.hours, "slurm: hours that a task may take (default 24)");
+    folder_ = app.add_option("--folder", files_.folder,
+                             "slurm: for the database, seen by all nodes (default quasar_cluster beside the configuration)");
+    sbatch_ = app.add_option("--sbatch", files_.sbatch, "slurm: an option of sbatch without its dashes, such as partition=short");
+    image_ = app.add_option("--image", files_.image, "kubernetes: the image with the program quasar (default quasar)");
+    claim_ = app.add_option("--claim", files_.claim,
+                            "kubernetes: a PersistentVolumeClaim that holds model and samples (default: one is made)");
+    spot_ =
+        app.add_option("--spot", files_.spot, "kubernetes: KEY=VALUE, the label of nodes that may be taken back, for workers");
+    app.footer("Example: quasar launch slurm search.yaml --workers 20 > quasar.sbatch");
+  }
+
+  int run() override {
+    static const std::vector<std::string> managers{"slurm", "kubernetes"};
+    const bool is_slurm = manager_ == managers.front();
+    if (!is_slurm && manager_ != managers.back())
+      throw Error("quasar launch knows no '" + manager_ + "'; known: " + joined(managers) + did_you_mean(manager_, managers));
+    refuse(is_slurm ? std::vector{image_, claim_, spot_} : std::vector{hours_, folder_, sbatch_});
+    check_numbers();
+    if (!files_.storage.empty() && !search::is_shared_storage(files_.storage))
+      throw Error("--storage is '" + without_password(files_.storage) +
+                  "', but processes on several machines need postgresql://user@host:port/database");
+    files_.configuration = fs::absolute(config_).lexically_normal();
+    files_.text = read_file(files_.configuration);
+    const Json words = tune::with_preset(tune::canonical_keys(tune::read_words(files_.configuration)));
+    tune::parse_job(words, files_.configuration.parent_path());
+    std::cout << (is_slurm ? slurm() : kubernetes(words));
+    return exit_done;
+  }
+
+ private:
+  void refuse(const std::vector<CLI::Option*>& of_others) const {
+    for (const CLI::Option* option : of_others) {
+      if (option->count() > 0) throw Error(option->get_name() + " is not for " + manager_ + "; see quasar launch --help");
+    }
+  }
+
+  void check_numbers() const {
+    const auto check = [](const char* name, int64_t value, int64_t most) {
+      if (value < 1 || value > most)
+        throw Error(std::string(name) + " is " + std::to_string(value) + ", but must be from 1 to " + std::to_string(most));
+    };
+    check("--workers", files_.workers, 10000);
+    check("--cpus", files_.cpus, 1024);
+    check("--memory", files_.memory, 100000);
+    check("--hours", files_.hours, 10000);
+  }
+
+  std::string slurm() {
+    if (!files_.storage.empty() && without_login(files_.storage) != files_.storage)
+      throw Error("--storage has a password, which would stand in the script: put it into ~/.pgpass or PGPASSWORD, and give " +
+                  without_login(files_.storage));
+    for (const auto& line : files_.sbatch) {
+      if (line.empty() || line.starts_with("-") || line.find('\n') != std::string::npos)
+        throw Error("--sbatch is '" + line + "', but must be an option of sbatch without its dashes, such as partition=short");
+    }
+    if (files_.folder.empty()) files_.folder = files_.configuration.parent_path() / "quasar_cluster";
+    files_.folder = fs::absolute(files_.folder).lexically_normal();
+    return slurm_script(files_);
+  }
+
+  std::string kubernetes(const Json& words) {
+    if (const size_t equal = files_.spot.find('='); !files_.spot.empty() && (equal == 0 || equal == std::string::npos))
+      throw Error("--spot is '" + files_.spot + "', but must be KEY=VALUE, a label that your cluster gives such nodes");
+    for (const char* key : {"model_input", "calib_data_reader", "eval_data_reader", "holdout_data_reader", "data_reader"}) {
+      const Json value = words.value(key, Json());
+      const Json path = value.is_object() ? value.value("path", Json()) : value;
+      if (path.is_string() && fs::path(path.get<std::string>()).is_absolute())
+        throw Error(config_ + ": " + key + " is '" + path.get<std::string>() +
+                    "', but pods have another file system: name it from the configuration's folder, as it lies in the volume");
+    }
+    files_.password = new_password();
+    return kubernetes_objects(files_);
+  }
+
+  std::string manager_, config_;
+  LaunchOptions files_;
+  CLI::Option *hours_ = nullptr, *folder_ = nullptr, *sbatch_ = nullptr, *image_ = nullptr, *claim_ = nullptr, *spot_ = nullptr;
+};
+
+}  // namespace
+
+Entry<Command> launch() {
+  return {"Prints the files with which Slurm or Kubernetes runs a search, its workers and a database.", make_as<Launch, Command>};
+}
+
+}  // namespace quasar::cli::commands
