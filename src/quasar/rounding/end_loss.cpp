@@ -79,14 +79,20 @@ void guide(std::vector<std::vector<float>>& weights, const std::vector<std::vect
     for (const float value : sample) sum += static_cast<double>(value);
   }
   if (!std::isfinite(sum) || sum <= 0) return;
+  double before = 0, after = 0;
   for (size_t i = 0; i < weights.size(); i++) {
     std::vector<float>& own = weights[i];
-    const bool weighted = !own.empty();
-    if (!weighted) own.assign(end_loss[i].size(), 1);
+    if (own.empty()) own.assign(end_loss[i].size(), 1);
     for (size_t p = 0; p < own.size(); p++) {
       const auto n = static_cast<double>(own[p]);
       own[p] = static_cast<float>(n * std::pow(static_cast<double>(end_loss[i][p]) / n, strength));
+      before += n;
+      after += static_cast<double>(own[p]);
     }
+  }
+  const double scale = before / after;
+  for (auto& sample : weights) {
+    for (float& weight : sample) weight = static_cast<float>(scale * static_cast<double>(weight));
   }
 }
 

@@ -39,7 +39,8 @@ class EndLoss {
 };
 
 // Weights of a layer's positions in all samples, from those that a normalization behind it asks for (empty: all the same) and
-// those of the end loss: n · (e / n)^strength. Not weighted by e where these are all zero, or not finite.
+// those of the end loss: n · (e / n)^strength, with the same sum as before, so that layers which share weights keep their shares.
+// Nothing changes where e is zero everywhere, or not finite.
 void guide(std::vector<std::vector<float>>& weights, const std::vector<std::vector<float>>& end_loss, double strength);
 
 }  // namespace quasar::tune

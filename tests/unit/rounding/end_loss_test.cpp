@@ -120,10 +120,16 @@ TEST(EndLoss, RowsThatCountAreRoundedFor) {
 TEST(EndLoss, GuidesBySharesOfWhatANormalizationAsks) {
   std::vector<std::vector<float>> plain{{}, {}}, normalized{{4, 1}, {1, 1}};
   const std::vector<std::vector<float>> end_loss{{1, 16}, {0, 4}};
-  guide(plain, end_loss, 0.5);
-  EXPECT_EQ(plain, (std::vector<std::vector<float>>{{1, 4}, {0, 2}}));
-  guide(normalized, end_loss, 0.5);
-  EXPECT_EQ(normalized, (std::vector<std::vector<float>>{{2, 4}, {0, 2}}));
+  guide(plain, end_loss, 0.5);  // 1, 4, 0, 2: a sum of 7 for one of 4
+  EXPECT_NEAR(plain[0][0], 4.0 / 7, 1e-6);
+  EXPECT_NEAR(plain[0][1], 16.0 / 7, 1e-6);
+  EXPECT_EQ(plain[1][0], 0);
+  EXPECT_NEAR(plain[1][1], 8.0 / 7, 1e-6);
+  guide(normalized, end_loss, 0.5);  // 2, 4, 0, 2: of 8 for one of 7
+  EXPECT_NEAR(normalized[0][0], 7.0 / 4, 1e-6);
+  EXPECT_NEAR(normalized[0][1], 7.0 / 2, 1e-6);
+  EXPECT_EQ(normalized[1][0], 0);
+  EXPECT_NEAR(normalized[1][1], 7.0 / 4, 1e-6);
 }
 
 // A layer that no output depends on, and one whose gradient is not a number, count all positions alike.

@@ -159,6 +159,7 @@ std::vector<Case> cases() {
       {"Expand", {3, 1}, {}, {}, {numbers({2, 3, 4})}},
       {"Gather", rows, {{"axis", int64_t{1}}}, {}, {numbers({2, 0, 2})}},
       {"GatherElements", {2, 3}, {{"axis", int64_t{1}}}, {}, {Tensor::of(Shape{2, 2}, Numbers{0, 2, 1, 1})}},
+      {"GatherND", rows, {}, {}, {Tensor::of(Shape{2, 2}, Numbers{0, 2, 1, 1})}},
       {"Pad", rows, {}, {}, {numbers({0, 1, 2, 0, 0, 1})}},
       {"Resize",
        image,

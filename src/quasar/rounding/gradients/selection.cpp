@@ -10,7 +10,7 @@ namespace {
 class SelectionGradient final : public Gradient {
  public:
   std::vector<std::string_view> types() const override {
-    return {"DepthToSpace", "Expand", "Gather", "GatherElements", "Pad", "Resize", "Slice", "SpaceToDepth", "Where"};
+    return {"DepthToSpace", "Expand", "Gather", "GatherElements", "GatherND", "Pad", "Resize", "Slice", "SpaceToDepth", "Where"};
   }
   std::optional<std::string> of_input(const Backward& at, size_t input) const override {
     NodeWriter& w = at.writer;
