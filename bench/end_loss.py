@@ -15,8 +15,9 @@ RANGES = ["--set", "activation_params.symmetric=false", "--set", "activation_par
 
 
 def samples(path):
-    arrays = np.load(path)
-    return [{name: arrays[name][i:i + 1] for name in arrays} for i in range(len(arrays[arrays.files[0]]))]
+    with np.load(path) as file:
+        arrays = {name: file[name] for name in file.files}
+    return [{name: array[i:i + 1] for name, array in arrays.items()} for i in range(len(next(iter(arrays.values()))))]
 
 
 def outputs(path, inputs):
