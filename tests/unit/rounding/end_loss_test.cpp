@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "quasar/rounding/rounding_layers.hpp"
+#include "quasar/trial/variants.hpp"
 #include "unit/rounding/rounding_models.hpp"
 
 namespace quasar::tune {
@@ -90,6 +91,20 @@ TEST(EndLoss, AnOperatorWithoutGradientIsNamed) {
   EXPECT_EQ(std::ranges::count_if(plain.notes, names), 0);
   plan.rounding = plain.rounding = {};
   EXPECT_EQ(quant::hash_of(plan), quant::hash_of(plain));
+}
+
+TEST(EndLoss, TrialsNameOperatorsWithoutGradientToo) {
+  const graph::Model model = rows_that_count(last_hardly_count, "Softsign");
+  const quant::Config config = quant::parse_config({{"algorithms", "adaquant"}});
+  CalibrationNeeds needs;
+  needs.add(config);
+  Variants variants(model, model, std::make_shared<Rows>(), needs, {});
+  for (size_t trial = 0; trial < 2; trial++) {  // the second takes what the first computed
+    quant::Plan plan = variants.plan(config, *quant::targets::table().make("ort_cpu"));
+    variants.improve(config, plan);
+    const auto names = [](const std::string& note) { return note.find("Softsign (1)") != std::string::npos; };
+    EXPECT_EQ(std::ranges::count_if(plan.notes, names), 1) << trial;
+  }
 }
 
 double error_with(Rounder& rounder, const graph::Model& model, const data::Dataset& samples, double guidance,
