@@ -15,6 +15,8 @@ ROWS = {
     "damping 2": (["damping=2"], None),
     "update_bias: false": (["update_bias=false"], None),
     "scale_search: false": (["scale_search=false"], None),
+    "end_loss_guidance 0": (["end_loss_guidance=0"], None),
+    "end_loss_guidance 0.5": (["end_loss_guidance=0.5"], None),
     "refine_activations: false": (["refine_activations=false"], None),
     "num_iterations: 1": (["num_iterations=1"], None),
 }

@@ -5,9 +5,12 @@
 #include <numeric>
 #include <set>
 
+#include "quasar/base/error.hpp"
 #include "quasar/base/hash.hpp"
+#include "quasar/base/names.hpp"
 #include "quasar/base/parallel.hpp"
 #include "quasar/data/repeating.hpp"
+#include "quasar/rounding/end_loss.hpp"
 #include "quasar/rounding/normalization.hpp"
 #include "quasar/runtime/prepare.hpp"
 #include "quasar/runtime/session.hpp"
@@ -34,6 +37,15 @@ int64_t copies_in(const Tensor& output, int64_t repeats) {
     if (std::abs(values[i] - values[i % part]) > 1e-4F * largest) return 1;
   }
   return repeats;
+}
+
+std::string in_words(const EndLoss& end_loss, size_t layers) {
+  std::vector<std::string> types;
+  for (const auto& [type, count] : end_loss.missing()) types.push_back(type + " (" + std::to_string(count) + ")");
+  const std::string without = std::to_string(end_loss.layers_without()) + " of " + std::to_string(layers) + " layers";
+  if (types.empty()) return "end_loss_guidance: " + without + " do nothing to a float output; their positions count alike";
+  return "end_loss_guidance: positions of " + without +
+         " count alike, as operators behind them have no gradient: " + joined(types);
 }
 
 }  // namespace
@@ -75,6 +87,11 @@ std::shared_ptr<const std::vector<Target>> FloatTargets::at(size_t layer) {
   return found;
 }
 
+std::string FloatTargets::note() const {
+  const std::lock_guard lock(guard_);
+  return note_;
+}
+
 bool FloatTargets::give_up() {
   const std::unique_lock lock(guard_, std::try_to_lock);
   if (!lock.owns_lock()) return false;
@@ -109,6 +126,32 @@ Target FloatTargets::target_of(size_t layer, size_t sample, const std::map<std::
   return target;
 }
 
+// By what positions do to the model's outputs. found: [members, samples]
+void FloatTargets::weigh(std::vector<std::vector<Target>>& found, const std::vector<size_t>& members) {
+  std::vector<std::vector<std::vector<float>>> seen(members.size(), std::vector<std::vector<float>>(options_.samples));
+  try {
+    const EndLoss end_loss(model_, layers_);
+    if (end_loss.layers_without() > 0) note_ = in_words(end_loss, layers_.size());
+    parallel_for(options_.samples, options_.threads, [&](size_t sample) {
+      const auto weights = end_loss.at(samples_->at(sample), seed_of(0, sample));
+      for (size_t i = 0; i < members.size(); i++) {
+        const auto& all = weights[members[i]];
+        if (all.empty()) continue;
+        for (const uint32_t position : found[i][sample].positions) seen[i][sample].push_back(all.at(position));
+      }
+    });
+  } catch (const Error& error) {
+    note_ = std::string("end_loss_guidance has no effect: the model's gradients cannot be computed: ") + error.what();
+    return;
+  }
+  for (size_t i = 0; i < members.size(); i++) {
+    std::vector<std::vector<float>> weights;
+    for (const auto& target : found[i]) weights.push_back(target.weights);
+    guide(weights, seen[i], options_.end_loss);
+    for (size_t sample = 0; sample < options_.samples; sample++) found[i][sample].weights = std::move(weights[sample]);
+  }
+}
+
 // Of all layers where they fit, otherwise of those from this one on that do. Every run gives the values of all layers: kernels
 // depend on which values are asked for, and results must not depend on what fits.
 void FloatTargets::compute(size_t layer, size_t limit) {
@@ -126,6 +169,7 @@ void FloatTargets::compute(size_t layer, size_t limit) {
     const auto values = run(session, values_, samples_->at(sample));
     for (size_t i = 0; i < members.size(); i++) found[i][sample] = target_of(members[i], sample, values);
   });
+  if (options_.end_loss > 0) weigh(found, members);
   for (size_t i = 0; i < members.size(); i++)
     targets_[members[i]] = std::make_shared<const std::vector<Target>>(std::move(found[i]));
 }

@@ -27,10 +27,12 @@ struct TargetOptions {
   size_t samples = 0;      // the first ones
   size_t columns = 16384;  // positions per layer, over all samples
   size_t threads = 0;
+  double end_loss = 0;  // how much the end loss weighs positions (end_loss.hpp); 0: not at all
 };
 
-// Where a normalization follows, positions count by it (normalization.hpp). The float model runs once over all samples where the
-// targets of all layers fit the limit, once per stretch of layers otherwise. at() may be called from several threads.
+// Where a normalization follows, positions count by it (normalization.hpp), and by what they do to the model's outputs. The float
+// model runs once over all samples where the targets of all layers fit the limit, once per stretch of layers otherwise. at() may
+// be called from several threads.
 class FloatTargets final : public SharedLimit::Holder {
  public:
   FloatTargets(const graph::Model& model, std::vector<LinearLayer> layers, std::shared_ptr<const HeldSamples> samples,
@@ -41,11 +43,14 @@ class FloatTargets final : public SharedLimit::Holder {
   const std::vector<LinearLayer>& layers() const { return layers_; }
   size_t samples() const { return options_.samples; }
   size_t largest_output() const { return largest_; }  // bytes, of one sample
+  // Why the end loss weighs not all layers that at() was called for; "": it does, or need not.
+  std::string note() const;
   bool give_up() override;
 
  private:
   void compute(size_t layer, size_t limit);
   std::vector<std::string> values_of_all() const;
+  void weigh(std::vector<std::vector<Target>>& found, const std::vector<size_t>& members);
   Target target_of(size_t layer, size_t sample, const std::map<std::string, Tensor>& values) const;
 
   const graph::Model& model_;
@@ -58,7 +63,8 @@ class FloatTargets final : public SharedLimit::Holder {
   std::vector<std::string> values_;  // the layers' outputs and what is normalized behind them
   std::vector<size_t> needs_;        // bytes of a layer's targets
   size_t largest_ = 0;
-  std::mutex guard_;
+  mutable std::mutex guard_;
+  std::string note_;
   size_t held_ = 0;                                                  // bytes
   std::vector<std::shared_ptr<const std::vector<Target>>> targets_;  // by layer; null where not held
 };

@@ -170,8 +170,9 @@ struct Rounder::Effort {
 
 // What depends on the float model and the number of samples only.
 struct Rounder::Material {
-  Material(const graph::Model& model, size_t samples, RoundingMemory& memory, size_t threads)
-      : targets(model, layers_of(model), memory.samples, {.samples = samples, .threads = threads}, memory.targets),
+  Material(const graph::Model& model, size_t samples, double end_loss, RoundingMemory& memory, const RounderOptions& options)
+      : targets(model, layers_of(model), memory.samples, {.samples = samples, .threads = options.threads, .end_loss = end_loss},
+                memory.targets),
         frontier(samples * targets.largest_output()) {}
 
   FloatTargets targets;
@@ -252,10 +253,10 @@ void Rounder::round_branches(quant::Plan& plan, RoundingReport& report, const st
     report.kept.push_back(node + ": it stands in a body of Loop or Scan, or no sample enters its branch");
 }
 
-std::shared_ptr<Rounder::Material> Rounder::material(size_t count) {
+std::shared_ptr<Rounder::Material> Rounder::material(size_t count, double end_loss) {
   const std::lock_guard lock(guard_);
-  auto& material = materials_[count];
-  if (material == nullptr) material = std::make_shared<Material>(model_, count, *memory_, options_.threads);
+  auto& material = materials_[{count, end_loss}];
+  if (material == nullptr) material = std::make_shared<Material>(model_, count, end_loss, *memory_, options_);
   return material;
 }
 
@@ -340,6 +341,7 @@ RoundingReport Rounder::improve(quant::Plan& plan, const std::function<void()>& 
   RoundingReport report = effort.settings.refine_activations ? round_refined(outer, effort) : round(outer, effort);
   for (auto& [node, planned] : outer.nodes) plan.nodes[node] = std::move(planned);
   plan.refined = std::move(outer.refined);
+  plan.notes = std::move(outer.notes);
   round_branches(plan, report, check);
   report.seconds = watch.seconds();
   if (report.samples < report.wanted && !report.layers.empty())
@@ -373,7 +375,7 @@ RoundingReport Rounder::round(quant::Plan& plan, const Effort& effort) {
   const quant::LayerSettings& settings = effort.settings;
   RoundingReport report;
   const size_t all = memory_->samples->size(), wanted = std::min(settings.data_size.value_or(all), all);
-  const auto material = this->material(wanted);
+  const auto material = this->material(wanted, settings.end_loss_guidance);
   const SharedLimit::Work work(memory_->targets, material->targets);
   report.wanted = wanted;
   if (!material->told.exchange(true)) warn_of_samples(options_, wanted, material->fitting(memory_->frontiers.limit()));
@@ -387,7 +389,7 @@ RoundingReport Rounder::round(quant::Plan& plan, const Effort& effort) {
   });
   const MemoryGate::Pass pass(memory_->frontiers, material->frontier, effort.check);
   Frontier frontier(quant::apply(model_, plan), stops, memory_->samples, frontier_options(wanted));
-  PrefixHash prefix(model_, plan, std::to_string(wanted));
+  PrefixHash prefix(model_, plan, std::to_string(wanted) + " " + std::to_string(settings.end_loss_guidance));
   const graph::Index index(model_);
   const auto shared = shared_weights(layers, chosen, model_, plan, options_.most_inputs);
   double to_do = 0, done = 0;
@@ -424,6 +426,7 @@ RoundingReport Rounder::round(quant::Plan& plan, const Effort& effort) {
     report.samples = frontier.samples();
   }
   material->note(frontier);
+  if (const std::string note = material->targets.note(); !note.empty()) plan.notes.push_back(note);
   return report;
 }
 
@@ -447,7 +450,7 @@ void Rounder::take_over(quant::Plan& plan, const quant::Plan& rounded) const {
 }
 
 std::map<std::string, double> Rounder::sensitivities(const quant::Plan& plan) {
-  const auto material = this->material(memory_->samples->size());
+  const auto material = this->material(memory_->samples->size(), 0);
   const auto& layers = material->targets.layers();
   const auto [chosen, stops] = chosen_of(
       layers, plan, [this](const LinearLayer& layer, const quant::NodePlan&) { return layer.inputs <= options_.most_inputs; });

@@ -69,7 +69,7 @@ class Rounder {
   const std::vector<std::unique_ptr<Rounder>>& rounders_of_branches();
   void round_branches(quant::Plan& plan, RoundingReport& report, const std::function<void()>& check);
   bool rounding_acts(quant::Plan& plan) const;
-  std::shared_ptr<Material> material(size_t samples);
+  std::shared_ptr<Material> material(size_t samples, double end_loss);
   FrontierOptions frontier_options(size_t samples) const;
   RefinementCheck& refinement_check();
   Refined refine(quant::Plan& plan, const quant::LayerSettings& settings, const std::function<void()>& check);
@@ -91,9 +91,9 @@ class Rounder {
   const std::shared_ptr<WindowMemo> windows_;
   const std::unique_ptr<Branches> branches_;
   std::mutex guard_;
-  std::map<size_t, std::shared_ptr<Material>> materials_;  // by number of samples
-  std::map<std::string, Refined> refined_;                 // by hash of the plan without its rounding
-  std::unique_ptr<RefinementCheck> check_;                 // null: nothing was refined yet
+  std::map<std::pair<size_t, double>, std::shared_ptr<Material>> materials_;  // by number of samples, and weight of the end loss
+  std::map<std::string, Refined> refined_;                                    // by hash of the plan without its rounding
+  std::unique_ptr<RefinementCheck> check_;                                    // null: nothing was refined yet
 };
 
 }  // namespace quasar::tune

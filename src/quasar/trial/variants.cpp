@@ -278,6 +278,9 @@ RoundingReport Variants::improve(const quant::Config& config, quant::Plan& plan,
   if (plan.rounded_as == nullptr) {
     plan.nodes = whole->plan->nodes;  // notes and reasons are of this configuration
     plan.refined = whole->plan->refined;
+    // Of what rounding itself has to say.
+    std::ranges::copy_if(whole->plan->notes, std::back_inserter(plan.notes),
+                         [](const std::string& note) { return note.starts_with("end_loss_guidance"); });
     return whole->report;
   }
   const auto variant = of(config);

@@ -15,6 +15,13 @@ std::vector<OptionSpec> layer_options() {
           {.name = "scale_search",
            .fallback = true,
            .help = "weight scales below the configured ones are tried too: clipping a few weights may serve the others"},
+          {.name = "end_loss_guidance",
+           .fallback = 0.25,
+           .help = "how much a position of a layer's output counts by what its errors do to the model's outputs: 0 not at all, 1 "
+                   "as their squared gradient says",
+           .low = 0,
+           .high = 1,
+           .aliases = {"guided_quant"}},
           {.name = "refine_activations",
            .fallback = true,
            .help = "scales of activations are chosen again by what they do to the outputs of the layers that follow"},
@@ -46,6 +53,7 @@ LayerSettings layer_settings(const Options& options) {
                          .damping = options.real("damping"),
                          .update_bias = options.all().value("update_bias", true),
                          .scale_search = options.flag("scale_search"),
+                         .end_loss_guidance = options.all().value("end_loss_guidance", 0.0),
                          .refine_activations = options.all().value("refine_activations", false)};
   for (const auto& value : options.all().value("keep_activations", Json::array())) {
     if (!value.is_string()) throw Error("keep_activations: " + value.dump() + " is not the name of a value");

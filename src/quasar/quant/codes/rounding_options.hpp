@@ -11,7 +11,7 @@
 namespace quasar::quant {
 
 // Of all methods that optimize: how a layer's problem is posed. data_size, damping, update_bias, scale_search,
-// refine_activations, keep_activations.
+// end_loss_guidance, refine_activations, keep_activations.
 std::vector<OptionSpec> layer_options();
 // The same, and num_iterations.
 std::vector<OptionSpec> descent_options();
@@ -26,6 +26,7 @@ struct LayerSettings {
   double damping = 1;               // c in λ = c · k/√n · mean H_jj, for k inputs seen n times
   bool update_bias = true;
   bool scale_search = true;
+  double end_loss_guidance = 0;  // how much positions count by what they do to the model's outputs; 0: all alike
   bool refine_activations = true;
   std::set<std::string> keep_activations = {};  // values whose scale is not chosen again
   // λ, from Σ_j H_jj = k · mean H_jj and n.
