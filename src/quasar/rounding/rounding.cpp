@@ -6,6 +6,7 @@
 
 #include "quasar/base/stopwatch.hpp"
 #include "quasar/graph/bodies.hpp"
+#include "quasar/ops/parts_of_functions.hpp"
 #include "quasar/quant/codes/rounding_options.hpp"
 #include "quasar/quant/npu/npu.hpp"
 #include "quasar/quant/standalone.hpp"
@@ -371,11 +372,25 @@ RoundingReport Rounder::round_refined(quant::Plan& plan, const Effort& effort) {
   return other;
 }
 
+namespace {
+
+// Convolutional networks gain nothing by it (docs/measured.md, "Positions by what they do to the outputs").
+double usual_guidance(const graph::Model& model) {
+  constexpr double of_transformers = 0.25;
+  const bool normalizes = std::ranges::any_of(model.nodes, [](const graph::Node& node) {
+    return node.op_type.ends_with("LayerNormalization") || node.op_type.ends_with("RMSNormalization");
+  });
+  return normalizes || !ops::parts_of_functions(graph::Index(model)).empty() ? of_transformers : 0;
+}
+
+}  // namespace
+
 RoundingReport Rounder::round(quant::Plan& plan, const Effort& effort) {
   const quant::LayerSettings& settings = effort.settings;
   RoundingReport report;
   const size_t all = memory_->samples->size(), wanted = std::min(settings.data_size.value_or(all), all);
-  const auto material = this->material(wanted, settings.end_loss_guidance);
+  const double guidance = settings.end_loss_guidance.value_or(usual_guidance(model_));
+  const auto material = this->material(wanted, guidance);
   const SharedLimit::Work work(memory_->targets, material->targets);
   report.wanted = wanted;
   if (!material->told.exchange(true)) warn_of_samples(options_, wanted, material->fitting(memory_->frontiers.limit()));
@@ -389,7 +404,7 @@ RoundingReport Rounder::round(quant::Plan& plan, const Effort& effort) {
   });
   const MemoryGate::Pass pass(memory_->frontiers, material->frontier, effort.check);
   Frontier frontier(quant::apply(model_, plan), stops, memory_->samples, frontier_options(wanted));
-  PrefixHash prefix(model_, plan, std::to_string(wanted) + " " + std::to_string(settings.end_loss_guidance));
+  PrefixHash prefix(model_, plan, std::to_string(wanted) + " " + std::to_string(guidance));
   const graph::Index index(model_);
   const auto shared = shared_weights(layers, chosen, model_, plan, options_.most_inputs);
   double to_do = 0, done = 0;

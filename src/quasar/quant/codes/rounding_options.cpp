@@ -16,9 +16,9 @@ std::vector<OptionSpec> layer_options() {
            .fallback = true,
            .help = "weight scales below the configured ones are tried too: clipping a few weights may serve the others"},
           {.name = "end_loss_guidance",
-           .fallback = 0.25,
+           .fallback = nullptr,
            .help = "how much a position of a layer's output counts by what its errors do to the model's outputs: 0 not at all, 1 "
-                   "as their squared gradient says",
+                   "as their squared gradient says; left out: 0.25 in models with LayerNormalization, 0 in others",
            .low = 0,
            .high = 1,
            .aliases = {"guided_quant"}},
@@ -53,8 +53,9 @@ LayerSettings layer_settings(const Options& options) {
                          .damping = options.real("damping"),
                          .update_bias = options.all().value("update_bias", true),
                          .scale_search = options.flag("scale_search"),
-                         .end_loss_guidance = options.all().value("end_loss_guidance", 0.0),
+                         .end_loss_guidance = {},
                          .refine_activations = options.all().value("refine_activations", false)};
+  if (const Json given = options.all().value("end_loss_guidance", Json()); given.is_number()) settings.end_loss_guidance = given;
   for (const auto& value : options.all().value("keep_activations", Json::array())) {
     if (!value.is_string()) throw Error("keep_activations: " + value.dump() + " is not the name of a value");
     settings.keep_activations.insert(value.get<std::string>());

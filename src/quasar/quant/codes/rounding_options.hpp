@@ -26,7 +26,8 @@ struct LayerSettings {
   double damping = 1;               // c in λ = c · k/√n · mean H_jj, for k inputs seen n times
   bool update_bias = true;
   bool scale_search = true;
-  double end_loss_guidance = 0;  // how much positions count by what they do to the model's outputs; 0: all alike
+  std::optional<double>
+      end_loss_guidance;  // how much positions count by what they do to the model's outputs; nullopt: by the model
   bool refine_activations = true;
   std::set<std::string> keep_activations = {};  // values whose scale is not chosen again
   // λ, from Σ_j H_jj = k · mean H_jj and n.
