@@ -93,9 +93,35 @@ TEST(EndLoss, AnOperatorWithoutGradientIsNamed) {
   EXPECT_EQ(quant::hash_of(plan), quant::hash_of(plain));
 }
 
+// The codes and scales of the only layer's weights.
+quant::Optimized rounded(const graph::Model& model, const Json& options) {
+  const auto samples = std::make_shared<Rows>();
+  Rounder rounder(model, samples);
+  quant::Plan plan = plan_for(model, *samples, "adaquant", options);
+  rounder.improve(plan);
+  const auto layer = std::ranges::find_if(plan.nodes, [](const auto& node) { return node.second.weight.has_value(); });
+  return layer->second.weight->optimized.value();
+}
+
+TEST(EndLoss, IsOnByItselfWhereTheModelNormalizes) {
+  const auto same = [](const quant::Optimized& a, const quant::Optimized& b) {
+    return a.codes == b.codes && a.params == b.params;
+  };
+  const Json off{{"end_loss_guidance", 0}}, on{{"end_loss_guidance", 0.25}};
+  graph::Model model = rows_that_count(last_hardly_count, "Identity");
+  EXPECT_FALSE(same(rounded(model, on), rounded(model, off)));
+  EXPECT_TRUE(same(rounded(model, Json::object()), rounded(model, off)));
+  model.nodes.back().op_type = "LayerNormalization";
+  model.nodes.back().inputs.push_back("gain");
+  model.initializers["gain"] = random_tensor({width}, 2);
+  EXPECT_FALSE(same(rounded(model, on), rounded(model, off)));
+  EXPECT_TRUE(same(rounded(model, Json::object()), rounded(model, on)));
+}
+
 TEST(EndLoss, TrialsNameOperatorsWithoutGradientToo) {
   const graph::Model model = rows_that_count(last_hardly_count, "Softsign");
-  const quant::Config config = quant::parse_config({{"algorithms", "adaquant"}});
+  const quant::Config config =
+      quant::parse_config({{"algorithms", "adaquant"}, {"adaquant_params", {{"end_loss_guidance", 0.25}}}});
   CalibrationNeeds needs;
   needs.add(config);
   Variants variants(model, model, std::make_shared<Rows>(), needs, {});
