@@ -21,12 +21,12 @@ enum class InCodes {
 InCodes in_codes(const std::string& op_type);
 bool moves_codes(const std::string& op_type);
 
-// Whether the operator takes longer on codes than in float with the conversions before and behind it, whatever its sizes
-// (bench/slow_kernels.py):
-// - Softmax, 3 to 10 times,
-// - AveragePool whose windows are small, 5 to 18 times: larger ones are whole planes, which have a loop of their own,
-// - depthwise convolutions of channels that are no multiple of 16, 2 to 8 times,
-// - convolutions in groups of fewer than 16 channels, up to 15 times.
+// Whether the operator takes longer on codes than in float with the conversions before and behind it, at most sizes. What follows
+// are times of it and both of its neighbours (bench/slow_kernels.py):
+// - Softmax, twice as long,
+// - AveragePool whose windows are small, 2 to 4 times: larger ones are whole planes, which have a loop of their own,
+// - depthwise convolutions of channels that are no multiple of 16, up to 3 times,
+// - convolutions in groups of fewer than 16 channels, up to 8 times; only on very small planes it is no longer.
 bool is_slower_in_codes(const graph::Node& node, const graph::Model& model);
 
 }  // namespace quasar::quant

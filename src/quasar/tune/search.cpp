@@ -125,7 +125,7 @@ void gate_speed(Summary& summary, const Job& job, PreparedJob& prepared, Variant
   leave_out_idle_forms(prepared, variants, log);
   summary.speed_gate = decided_speed(study);
   if (!summary.speed_gate && study.trials().empty()) {
-    summary.speed_gate = measure_speed(job, prepared, variants, log);
+    summary.speed_gate = measure_speed(job, prepared, variants, log, summary.baseline.latency.median_ms / 1e3);
     if (!summary.speed_gate) return;
     study.set_attribute(speed_attribute, to_json(*summary.speed_gate));
     tell(log, Level::info, "speed: " + summary.speed_gate->told);

@@ -20,7 +20,7 @@ namespace {
 
 // Of a time_limit, measuring takes a tenth at most, of a short one up to a quarter, but for models on which single runs take so
 // long.
-constexpr double limit_for_all = 200, share_of_limit = 0.1, share_of_short_limit = 0.25, usual_seconds = 3;
+constexpr double limit_for_all = 200, share_of_limit = 0.1, share_of_short_limit = 0.25, usual_seconds = 3, usual_runs = 100;
 constexpr double seconds_for_operators = 4;
 constexpr runtime::Effort to_choose{.turns = 12, .seconds = 4, .at_least = 0.3},
     to_decide{.turns = 100, .seconds = 8, .at_least = 0.6};
@@ -35,11 +35,12 @@ struct Form {
 
 class Measuring {
  public:
-  Measuring(const Job& job, const PreparedJob& prepared, Variants& variants, const Log& log)
+  Measuring(const Job& job, const PreparedJob& prepared, Variants& variants, const Log& log, double float_seconds)
       : job_(job),
         prepared_(prepared),
         variants_(variants),
         log_(log),
+        float_seconds_(float_seconds),
         limit_(time_limit_of(conditions_of(job.limits))),
         share_(limit_ ? std::min(1.0, *limit_ / limit_for_all) : 1),
         words_(first_words(prepared.spaces)) {
@@ -82,7 +83,9 @@ class Measuring {
   bool is_early() const { return !limit_ || watch_.seconds() < allowed_seconds() / 3; }
 
   double allowed_seconds() const {
-    return std::min(std::max(*limit_ * share_of_limit, usual_seconds), *limit_ * share_of_short_limit);
+    const double share = *limit_ * share_of_limit;
+    if (float_seconds_ * usual_runs > usual_seconds) return share;
+    return std::min(std::max(share, usual_seconds), *limit_ * share_of_short_limit);
   }
 
   const data::Dataset& samples() const { return *prepared_.samples.evaluation; }
@@ -334,6 +337,7 @@ class Measuring {
   const PreparedJob& prepared_;
   Variants& variants_;
   const Log& log_;
+  const double float_seconds_;
   const std::optional<double> limit_;
   const double share_;
   const Stopwatch watch_;
@@ -389,13 +393,14 @@ std::optional<SpeedGate> decided_speed(const search::Study& study) {
                    .told = facts.at("told")};
 }
 
-std::optional<SpeedGate> measure_speed(const Job& job, const PreparedJob& prepared, Variants& variants, const Log& log) {
+std::optional<SpeedGate> measure_speed(const Job& job, const PreparedJob& prepared, Variants& variants, const Log& log,
+                                       double float_seconds) {
   if (!job.speed_gate || !prepared.target->timed_here() || !job.devices.front().is_cpu()) return std::nullopt;
   tell(log, Level::info, "measuring which operators are faster in float");
   const Stopwatch watch;
   std::optional<SpeedGate> out;
   try {
-    Measuring measuring(job, prepared, variants, log);
+    Measuring measuring(job, prepared, variants, log, float_seconds);
     if (!measuring.has_pairs())
       return SpeedGate{.told =
                            "nothing is measured: the first configuration quantizes single operators, without pairs between them"};

@@ -32,8 +32,9 @@ std::optional<SpeedGate> decided_speed(const search::Study& study);
 // operators in float that cheapest_float() finds by the costs of operators. The fastest of them counts where it is faster than
 // the planned one by the factor job.speed_gate and beyond noise. Models that are hardly quantized do not take part. Where there
 // is no time for measurements, the known ones stay in float. nullopt: the job has no gate, or quantizes for what does not run
-// here in integers.
-std::optional<SpeedGate> measure_speed(const Job& job, const PreparedJob& prepared, Variants& variants, const Log& log);
+// here in integers. `float_seconds`: of a run of the float model, about; 0: not known.
+std::optional<SpeedGate> measure_speed(const Job& job, const PreparedJob& prepared, Variants& variants, const Log& log,
+                                       double float_seconds = 0);
 
 // Makes the regions part of all spaces, as parameters "region <operator>", and takes the slower forms out. Forms that gain less
 // than half of the time that the first one gains are lesser ones.

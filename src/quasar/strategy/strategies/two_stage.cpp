@@ -173,7 +173,7 @@ class TwoStage final : public Strategy {
       for (auto& point : enqueued(context.job.enqueue, spaces[i], all)) stage.first.push_back(std::move(point));
       if (!context.spaces.other_forms[i].empty()) {
         result = try_points(context, spaces[i], stage.first, first_stage);
-        if (is_short_of_time(context, spaces[i])) try_other_forms(context, i, default_point(spaces[i]), Rounded::no, result);
+        if (is_short_of_time(context, i)) try_other_forms(context, i, default_point(spaces[i]), Rounded::no, result);
         try_other_forms(context, i, default_point(spaces[i]), Rounded::yes, result);
         if (result.end != End::exhausted) break;
       }
@@ -186,13 +186,15 @@ class TwoStage final : public Strategy {
     return result;
   }
 
-  // Whether there is no time for every point of the space, as the first trial's seconds foretell: then no form can wait for the
-  // end.
-  static bool is_short_of_time(const StrategyContext& context, const search::Space& space) {
+  // Whether there is no time for every point of the space and two of each other form, as the first trial's seconds foretell: then
+  // no form can wait for the end.
+  static bool is_short_of_time(const StrategyContext& context, size_t space) {
     const auto trials = context.study.trials();
     if (trials.empty()) return false;
+    auto wanted = context.spaces.calibration[space].size();
+    if (wanted) *wanted += 2 * context.spaces.other_forms[space].size();
     const std::chrono::duration<double> passed = std::chrono::steady_clock::now() - context.begin;
-    return !have_time_for(context.job.limits, space.size(), trials.front().seconds().value_or(0), passed.count());
+    return !have_time_for(context.job.limits, wanted, trials.front().seconds().value_or(0), passed.count());
   }
 
   enum class Rounded { no, yes };
