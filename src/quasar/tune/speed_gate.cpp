@@ -203,8 +203,8 @@ class Measuring {
     }
   }
 
-  // Those that the spaces offer, with the same operators in float: a form that is slower than float, and than the first form, is
-  // not worth a trial.
+  // Those that the spaces offer, with the same operators in float: a form that is slower than float beyond noise, and than the
+  // first form, is not worth a trial.
   void leave_out_slow_forms(SpeedGate& gate, const std::set<std::string>& in_float) {
     const std::set<std::string> held = gate.regions.empty() ? std::set<std::string>{} : in_float;
     const auto first = planned(words_, held);
@@ -232,7 +232,7 @@ class Measuring {
           place == 0 ? runtime::Ratio{gate.gated, gate.gated, gate.gated} : runtime::ratio_of(times[place], times[0]);
       tell(log_, Level::debug, "form " + name + ": " + in_digits(of_float.median, 3) + " × the float model's time");
       gate.form_times[name] = of_float.median;
-      if (of_float.low <= 1 || of_float.median <= gate.gated) continue;
+      if (of_float.low <= form_noise || of_float.median <= gate.gated) continue;
       gate.slower_forms.insert(name);
       gate.told += "; form " + name + " is left out: it takes " + in_digits(of_float.median, 3) + " ×";
     }
@@ -429,10 +429,10 @@ void apply(const SpeedGate& gate, Spaces& spaces) {
   for (const auto& form : gate.slower_forms) spaces.leave_out(form, "is slower than float");
   for (const auto& form : gate.idle_forms) spaces.leave_out(form, "quantizes hardly anything beside what stays in float");
   spaces.form_times = gate.form_times;
-  constexpr double half = 0.5;
+  constexpr double half = 0.5, worth_it = 0.9;
   const double usual = spaces.calibration.empty() ? 1 : time_of(gate, Spaces::form_of(spaces.calibration.front()));
   for (const auto& [form, time] : gate.form_times) {
-    if (usual < 1 && 1 - time < half * (1 - usual)) spaces.lesser_forms.insert(form);
+    if (usual < worth_it && 1 - time < half * (1 - usual)) spaces.lesser_forms.insert(form);
   }
   if (!gate.saturation.empty()) spaces.hold("saturation", gate.saturation);
   for (const auto& [first, nodes] : gate.regions) spaces.hold(region_of(first), nodes);

@@ -36,8 +36,8 @@ std::optional<SpeedGate> decided_speed(const search::Study& study);
 std::optional<SpeedGate> measure_speed(const Job& job, const PreparedJob& prepared, Variants& variants, const Log& log,
                                        double float_seconds = 0);
 
-// Makes the regions part of all spaces, as parameters "region <operator>", and takes the slower forms out. Forms that gain less
-// than half of the time that the first one gains are lesser ones.
+// Makes the regions part of all spaces, as parameters "region <operator>", and takes the slower forms out. Where the
+// first form gains a tenth of the time, those that gain less than half as much are lesser ones.
 void apply(const SpeedGate& gate, Spaces& spaces);
 
 }  // namespace quasar::tune

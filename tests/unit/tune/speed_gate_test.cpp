@@ -145,13 +145,15 @@ TEST(SpeedGate, AFormThatGainsLessThanHalfOfTheTimeIsALesserOne) {
   Json words = gated_words();
   words["search_space"]["form"] = {"all", "products", "dynamic_products"};
   const MadeUpTrials trials(words);
-  const auto lesser = [&](double usual) {
+  const auto lesser = [&](double usual, double dynamic = 0.9) {
     Spaces spaces = prepare(trials.job).spaces;
-    apply({.form_times = {{"all", usual}, {"products", 0.5}, {"dynamic_products", 0.9}}, .told = {}}, spaces);
+    apply({.form_times = {{"all", usual}, {"products", 0.5}, {"dynamic_products", dynamic}}, .told = {}}, spaces);
     return spaces.lesser_forms;
   };
   EXPECT_EQ(lesser(0.3), std::set<std::string>{"dynamic_products"});
   EXPECT_TRUE(lesser(0.85).empty());
+  EXPECT_EQ(lesser(0.85, 1), std::set<std::string>{"dynamic_products"});
+  EXPECT_TRUE(lesser(0.95, 1).empty()) << "there is hardly anything to lose";
   EXPECT_TRUE(lesser(1.1).empty()) << "the first form gains nothing";
 }
 
