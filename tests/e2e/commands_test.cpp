@@ -9,8 +9,8 @@
 namespace quasar::e2e {
 namespace {
 
-// x [2, 6] -> layer -> Relu -> layer -> y [2, 4]
-graph::Model two_layers(const std::string& type) {
+// x [2, 6] -> layer -> Relu or another function -> layer -> y [2, 4]
+graph::Model two_layers(const std::string& type, const std::string& between = "Relu") {
   graph::Model model;
   model.opsets[""] = 13;
   model.inputs = {{"x", DataType::float32, Shape{2, 6}}};
@@ -25,7 +25,7 @@ graph::Model two_layers(const std::string& type) {
     model.nodes.push_back({.name = name, .op_type = op, .domain = "", .inputs = std::move(inputs), .outputs = {output}});
   };
   add("first", type, {"x", "v"}, "a");
-  add("relu", "Relu", {"a"}, "b");
+  add("relu", between, {"a"}, "b");
   add("second", type, {"b", "w"}, "y");
   return model;
 }
@@ -250,6 +250,22 @@ TEST(Commands, OptionsWithoutEffectOnTheModelAreNoted) {
   }
   const Ran acting = quantized("--set QuantizeBias=false --set AlignConcat=false");
   EXPECT_EQ(acting.out.find("has no effect"), std::string::npos) << acting.out;
+}
+
+// An integer Softmax is slower than one in float; what the target is not said to be slow at is no news.
+TEST(Commands, SlowKernelsAreNoted) {
+  const TemporaryFolder folder;
+  const auto path = [&](const char* name) { return (folder.path() / name).string(); };
+  graph::save(two_layers("MatMul", "Softmax"), path("m.onnx"));
+  const auto quantized = [&](const std::string& more) {
+    const Ran ran = run("quantize " + path("m.onnx") + " -o " + path("q.onnx") + " --calib random --scheme U8S8_CHANNEL " + more);
+    EXPECT_EQ(ran.code, 0) << ran.err;
+    return ran.out;
+  };
+  const std::string note = "kernels of 1 operator are known to take longer in integers than in float: relu";
+  EXPECT_NE(quantized("").find("note: on target ort_cpu " + note), std::string::npos) << quantized("");
+  EXPECT_EQ(quantized("--set 'exclude=[relu]'").find(note), std::string::npos);
+  EXPECT_EQ(quantized("--target ort_arm64").find(note), std::string::npos) << "nobody measured it there";
 }
 
 // SmoothQuant adds values, whose ranges are read back like all others.

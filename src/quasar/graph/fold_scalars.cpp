@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "quasar/graph/lookup.hpp"
+
 namespace quasar::graph {
 namespace {
 
@@ -45,10 +47,9 @@ struct Scalar {
 std::optional<Scalar> scalar(const Node& node, std::string_view type, size_t rank, const Model& model) {
   if (!node.is(type) || node.inputs.size() != 2) return std::nullopt;
   for (const size_t side : {0, 1}) {
-    const Tensor* tensor = constant(model, node.inputs[1 - side]);
-    if (tensor == nullptr || tensor->count() != 1 || tensor->shape().size() > rank || !std::isfinite(tensor->as<float>()[0]))
-      continue;
-    return Scalar{&node, node.inputs[side], tensor->as<float>()[0]};
+    const auto found = single_value(node.inputs[1 - side], model);
+    if (!found || !std::isfinite(*found) || model.initializer(node.inputs[1 - side])->shape().size() > rank) continue;
+    return Scalar{&node, node.inputs[side], *found};
   }
   return std::nullopt;
 }
@@ -84,18 +85,16 @@ class Pass {
   // The convolution's result becomes that of the product or sum which alone reads it.
   void fold_behind(const Node& conv) {
     const Tensor* weights = weights_of(conv, index_);
-    const auto& readers = index_.consumers(conv.outputs[0]);
-    if (weights == nullptr || readers.size() != 1 || index_.is_output(conv.outputs[0]) || !is_free(conv)) return;
-    const Node& reader = *readers.front();
-    if (!is_free(reader) || reader.inside != conv.inside) return;
+    const Node* reader = sole_reader(conv.outputs[0], index_);
+    if (weights == nullptr || reader == nullptr || !is_free(conv) || !is_free(*reader) || reader->inside != conv.inside) return;
     const size_t rank = weights->shape().size();
-    const auto product = scalar(reader, "Mul", rank, before_), sum = scalar(reader, "Add", rank, before_);
+    const auto product = scalar(*reader, "Mul", rank, before_), sum = scalar(*reader, "Add", rank, before_);
     if (!product && !sum) return;
     Node own = conv;
     change(own, product ? product->constant : 1, sum ? sum->constant : 0, product ? product->constant : 1);
-    own.outputs = reader.outputs;
+    own.outputs = reader->outputs;
     changed_[conv.name] = std::move(own);
-    gone_.insert(reader.name);
+    gone_.insert(reader->name);
   }
 
   // The readers, if all are convolutions that may change; none else.
@@ -112,9 +111,9 @@ class Pass {
     constexpr size_t least_rank = 3;  // of what a convolution reads
     const auto product = scalar(node, "Mul", least_rank, before_);
     if (!product || product->constant == 0 || !is_free(node) || index_.is_output(node.outputs[0])) return;
-    const auto& readers = index_.consumers(node.outputs[0]);
-    const auto sum = readers.size() == 1 && is_free(*readers.front()) && readers.front()->inside == node.inside
-                         ? scalar(*readers.front(), "Add", least_rank, before_)
+    const Node* reader = sole_reader(node.outputs[0], index_);
+    const auto sum = reader != nullptr && is_free(*reader) && reader->inside == node.inside
+                         ? scalar(*reader, "Add", least_rank, before_)
                          : std::nullopt;
     const auto convolutions = convolutions_behind(sum ? *sum->node : node);
     if (convolutions.empty() || (sum && !std::isfinite(sum->constant / product->constant))) return;

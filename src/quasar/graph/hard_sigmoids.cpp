@@ -4,14 +4,15 @@
 #include <cmath>
 #include <set>
 
+#include "quasar/graph/lookup.hpp"
+
 namespace quasar::graph {
 namespace {
 
-// Of a single element in float32; nullopt: it is none.
-std::optional<float> one_value(const Model& model, const std::string& value) {
+// Of a constant that gives what it is computed with no axes more; nullopt: it is no such constant.
+std::optional<float> plain_value(const std::string& value, const Model& model) {
   const Tensor* tensor = model.initializer(value);
-  if (tensor == nullptr || tensor->type() != DataType::float32 || tensor->count() != 1) return std::nullopt;
-  return tensor->as<float>()[0];
+  return tensor != nullptr && tensor->shape().size() <= 1 ? single_value(value, model) : std::nullopt;
 }
 
 // The other factor or term of a node with one constant.
@@ -23,7 +24,7 @@ struct WithConstant {
 std::optional<WithConstant> with_constant(const Node& node, const Model& model) {
   if (node.inputs.size() != 2) return std::nullopt;
   for (const size_t side : {0, 1}) {
-    if (const auto found = one_value(model, node.inputs[1 - side])) return WithConstant{node.inputs[side], *found};
+    if (const auto found = plain_value(node.inputs[1 - side], model)) return WithConstant{node.inputs[side], *found};
   }
   return std::nullopt;
 }
@@ -59,10 +60,8 @@ class Finding {
   // The node that writes the value for this one alone, in the same graph; nullptr: there is none.
   const Node* alone(const std::string& value, const Node& reader) const {
     const Node* producer = index_.producer(value);
-    if (producer == nullptr || producer->inside != reader.inside || index_.is_output(value)) return nullptr;
-    const auto& readers = index_.consumers(value);
-    const bool once = readers.size() == 1 && std::ranges::count(reader.inputs, value) == 1;
-    return once ? producer : nullptr;
+    const bool same = producer != nullptr && producer->inside == reader.inside && sole_reader(value, index_) == &reader;
+    return same ? producer : nullptr;
   }
 
   std::optional<Found> ending_in(const Node& node) const {
@@ -81,7 +80,7 @@ class Finding {
 
   std::optional<Found> clipped(const Node& clip, const Node* product, const Node& division, float divisor) const {
     if (!clip.is("Clip") || clip.inputs.size() != 3) return std::nullopt;
-    const auto low = one_value(model_, clip.inputs[1]), high = one_value(model_, clip.inputs[2]);
+    const auto low = single_value(clip.inputs[1], model_), high = single_value(clip.inputs[2], model_);
     constexpr float rounding = 1e-5F;  // of 1/6 in the file
     if (!low || *low != 0 || !high || !(*high > 0) || std::abs(*high - divisor) > rounding * *high) return std::nullopt;
     const Node* sum = alone(clip.inputs[0], clip);

@@ -7,6 +7,7 @@
 #include "quasar/graph/bodies.hpp"
 #include "quasar/graph/files_of.hpp"
 #include "quasar/graph/load.hpp"
+#include "quasar/graph/lookup.hpp"
 #include "quasar/job/v1_configuration.hpp"
 #include "quasar/ops/chosen_outputs.hpp"
 #include "quasar/ops/op.hpp"
@@ -94,7 +95,7 @@ class Fate {
   }
 
   std::string role(const graph::Node& node, const ops::Roles& roles) const {
-    const graph::Node* reader = quant::sole_reader(node.outputs.front(), index_);
+    const graph::Node* reader = graph::sole_reader(node.outputs.front(), index_);
     const ops::Roles* next = placement_.roles(reader);
     const bool joined = next != nullptr && target_->fuses(node, *reader) &&
                         (next->kind == ops::Kind::activation || !placement_.values.contains(node.outputs.front()));

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <functional>
 
+#include "quasar/base/names.hpp"
 #include "quasar/base/special_files.hpp"
 #include "quasar/graph/load.hpp"
 #include "quasar/job/v1_configuration.hpp"
@@ -100,6 +101,26 @@ void note_broken_rules(Quantized& done) {
   }
 }
 
+// A search measures it (speed_gate); here the user may not know.
+void note_slow_kernels(Quantized& done, const quant::Target& target, const std::string& name) {
+  constexpr size_t most = 4;
+  std::vector<std::string> slow;
+  for (const auto& node : done.graph.nodes) {
+    const auto planned = done.plan.nodes.find(node.name);
+    if (planned == done.plan.nodes.end() || planned->second.form != quant::NodeForm::pairs) continue;
+    const auto value = done.plan.values.find(node.outputs.front());
+    if (value != done.plan.values.end() && quant::is_byte(value->second.type) && target.is_slower_in_codes(node, done.graph))
+      slow.push_back(node.name);
+  }
+  if (slow.empty()) return;
+  const size_t count = slow.size(), more = count > most ? count - most : 0;
+  slow.resize(count - more);
+  done.plan.notes.push_back("on target " + name + " kernels of " + std::to_string(count) +
+                            (count == 1 ? " operator" : " operators") + " are known to take longer in integers than in float: " +
+                            joined(slow) + (more > 0 ? " and " + std::to_string(more) + " more" : "") +
+                            " (the key exclude leaves them in float; `quasar auto` and searches with speed_gate measure it)");
+}
+
 void add_notes(Quantized& done, const QuantizeOptions& options, const std::map<std::string, stats::Given>& ranges) {
   const Json& words = options.words;
   std::vector<std::string>& notes = done.plan.notes;
@@ -170,6 +191,7 @@ Quantized quantize_as_said(const QuantizeOptions& given) {
     const graph::Model from = config.optimize_model ? model : runtime::unoptimized(original);
     Quantized done = without_samples(from, {config, *target, needs.given}, quant::NodeNames(original, from));
     add_notes(done, options, needs.given);
+    note_slow_kernels(done, *target, options.target);
     std::ranges::move(notes, std::back_inserter(done.plan.notes));
     return done;
   }
@@ -185,6 +207,7 @@ Quantized quantize_as_said(const QuantizeOptions& given) {
   const std::string other = options.trial && !quant::needs_no_samples(config) ? options.trial->note_on(*samples) : "";
   if (!other.empty()) done.plan.notes.insert(done.plan.notes.begin(), other);
   add_notes(done, options, needs.given);
+  if (!options.trial) note_slow_kernels(done, *target, options.target);
   std::ranges::move(notes, std::back_inserter(done.plan.notes));
   return done;
 }

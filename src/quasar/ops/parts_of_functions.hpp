@@ -12,4 +12,7 @@ namespace quasar::ops {
 // (x − mean) / √(variance + ε) · γ + β.
 std::set<std::string> parts_of_functions(const graph::Index& index);
 
+// Whether the model has a LayerNormalization or RMSNormalization, as one operator or, the first, as several.
+bool normalizes_layers(const graph::Index& index);
+
 }  // namespace quasar::ops

@@ -28,17 +28,6 @@ bool are_spatial(const std::vector<int64_t>& axes, size_t rank) {
   return true;
 }
 
-std::optional<float> single_value(const std::string& value, const graph::Model& model) {
-  const Tensor* tensor = model.initializer(value);
-  if (tensor == nullptr || tensor->type() != DataType::float32 || tensor->count() != 1) return std::nullopt;
-  return tensor->as<float>()[0];
-}
-
-const graph::Node* next_of(const std::string& value, const char* type, const graph::Index& index) {
-  const graph::Node* reader = sole_reader(value, index);
-  return reader != nullptr && reader->is(type) ? reader : nullptr;
-}
-
 std::optional<std::vector<float>> per_channel(const std::string& value, size_t rank, const graph::Model& model) {
   const Tensor* tensor = model.initializer(value);
   if (tensor == nullptr || tensor->type() != DataType::float32 || tensor->shape().size() > rank) return std::nullopt;

@@ -20,12 +20,6 @@ std::optional<std::vector<int64_t>> reduced_axes(const graph::Node& node, const 
 // Whether the axes are all but the first two: height, width … of images.
 bool are_spatial(const std::vector<int64_t>& axes, size_t rank);
 
-// The only value of a float constant; nullopt: it is none, or has several values.
-std::optional<float> single_value(const std::string& value, const graph::Model& model);
-
-// The node of this type that alone reads the value; nullptr when there is none.
-const graph::Node* next_of(const std::string& value, const char* type, const graph::Index& index);
-
 // A constant [.., channels, 1, ..] as [channels]: one value per channel of a tensor of this rank, whose channels are axis 1;
 // nullopt: it is something else.
 std::optional<std::vector<float>> per_channel(const std::string& value, size_t rank, const graph::Model& model);

@@ -21,8 +21,8 @@ enum class InCodes {
 InCodes in_codes(const std::string& op_type);
 bool moves_codes(const std::string& op_type);
 
-// Whether the operator takes longer on codes than in float with the conversions before and behind it, at most sizes. What follows
-// are times of it and both of its neighbours (bench/slow_kernels.py):
+// Whether the operator takes longer on codes than in float with the conversions before and behind it, at most sizes, on
+// x86-64 with VNNI. What follows are times of it and both of its neighbours (bench/slow_kernels.py):
 // - Softmax, twice as long,
 // - AveragePool whose windows are small, 2 to 4 times: larger ones are whole planes, which have a loop of their own,
 // - depthwise convolutions of channels that are no multiple of 16, up to 3 times,

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "quasar/graph/lookup.hpp"
 #include "quasar/ops/parts_of_functions.hpp"
 #include "quasar/quant/attention_masks.hpp"
 #include "quasar/quant/codes/scheme_words.hpp"
@@ -32,7 +33,6 @@ class Placing {
         barred_(barred),
         memo_(memo),
         left_(left),
-        parts_(ops::parts_of_functions(index)),
         sampled_(std::ranges::any_of(seen, [](const auto& value) { return value.second.count > 0; })) {}
 
   // Lengths that only samples tell are no obstacle.
@@ -69,6 +69,12 @@ class Placing {
   }
 
  private:
+  // Of a function that exporters write as several operators.
+  bool is_part(const std::string& node) {
+    if (!parts_) parts_ = ops::parts_of_functions(index_);
+    return parts_->contains(node);
+  }
+
   NodeForm form_of_node(const graph::Node& node) const {
     const LayerRule* rule = rule_for(node, config_);
     if (rule != nullptr && rule->in_float) return NodeForm::pairs;
@@ -137,7 +143,7 @@ class Placing {
         out_.skipped[name] = why;
       } else if (why = softmax_obstacle(node, rule); !why.empty()) {
         out_.skipped[name] = why;
-      } else if (parts_.contains(name) && target_.cheap_in_float(node, rule == nullptr ? config_ : own_config(*rule))) {
+      } else if (target_.cheap_in_float(node, rule == nullptr ? config_ : own_config(*rule)) && is_part(name)) {
         out_.skipped[name] = "part of a Gelu or LayerNormalization, which the target computes in float as one operator";
       } else if (why = too_many_axes(node, roles); !why.empty()) {
         out_.skipped[name] = why;
@@ -182,7 +188,7 @@ class Placing {
       for (const auto& input : sum.inputs) {
         const bool both = model_.initializer(sum.inputs[0]) == nullptr && model_.initializer(sum.inputs[1]) == nullptr;
         const ops::Roles* const roles = index_.producer(input) == nullptr ? nullptr : candidate(*index_.producer(input));
-        if (!both || roles == nullptr || !roles->weight || sole_reader(input, index_) != &sum) continue;
+        if (!both || roles == nullptr || !roles->weight || graph::sole_reader(input, index_) != &sum) continue;
         if (branch == nullptr || depths.at(input) > depths.at(*branch)) branch = &input;
       }
       if (branch == nullptr) {
@@ -388,7 +394,7 @@ class Placing {
   // No pair between this node and the one that alone reads it, where they run as one or the configuration says so.
   void fuse(const graph::Node& node) {
     const std::string& value = node.outputs.front();
-    const graph::Node* reader = sole_reader(value, index_);
+    const graph::Node* reader = graph::sole_reader(value, index_);
     if (out_.roles(reader) == nullptr) return;
     const bool chosen = config_.selection.fused.contains(node.op_type + " " + reader->op_type) ||
                         (node.is("Mul") && reader->is("Add") && on("RemoveQDQMulAdd"));
@@ -422,7 +428,8 @@ class Placing {
       const Tensor* vector = model_.initializer(sum.inputs[1 - side]);
       if (roles == nullptr || vector == nullptr || !product->is("MatMul") || !roles->weight || !roles->weight->axis) continue;
       const Tensor* weights = model_.initializer(product->inputs[roles->weight->input]);
-      if (sole_reader(sum.inputs[side], index_) == &sum && vector->shape() == Shape{weights->shape().back()}) return product;
+      if (graph::sole_reader(sum.inputs[side], index_) == &sum && vector->shape() == Shape{weights->shape().back()})
+        return product;
     }
     return nullptr;
   }
@@ -435,17 +442,13 @@ class Placing {
   const std::set<std::string>& barred_;
   WeightMemo* const memo_;  // may be null
   const std::map<std::string, std::string>& left_;
-  const std::set<std::string> parts_;
+  std::optional<std::set<std::string>> parts_;  // of functions; nullopt: nobody asked for them
   bool without_samples_ = false;
   const bool sampled_;  // whether values were observed, not only shapes known or ranges given
   std::map<std::string, ops::Roles> candidates_;
   std::map<std::string, std::string> residual_;  // Add -> the weighted sum's value that it runs as one with
   Placement out_;
 };
-
-size_t times_read(const std::string& value, const graph::Node& node) {
-  return static_cast<size_t>(std::ranges::count(node.inputs, value) + std::ranges::count(node.captures, value));
-}
 
 }  // namespace
 
@@ -468,18 +471,6 @@ std::set<std::string> placeable(const graph::Index& index, const Config& config,
   std::set<std::string> names;
   for (const auto& [name, roles] : placement.nodes) names.insert(name);
   return names;
-}
-
-const graph::Node* sole_reader(const std::string& value, const graph::Index& index) {
-  const auto& nodes = index.consumers(value);
-  if (nodes.size() != 1 || index.is_output(value) || times_read(value, *nodes.front()) != 1) return nullptr;
-  return std::ranges::count(nodes.front()->inputs, value) == 1 ? nodes.front() : nullptr;
-}
-
-size_t readers(const std::string& value, const graph::Index& index) {
-  size_t count = index.is_output(value) ? 1 : 0;
-  for (const graph::Node* node : index.consumers(value)) count += times_read(value, *node);
-  return count;
 }
 
 }  // namespace quasar::quant

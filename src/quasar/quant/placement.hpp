@@ -37,10 +37,4 @@ Placement place(const graph::Index& index, const Config& config, const Target& t
 // every one of them, a Softmax over an axis of one element or a sum that only nodes in float read.
 std::set<std::string> placeable(const graph::Index& index, const Config& config, const Target& target);
 
-// The only node that reads the value; nullptr when there are several or none, or when the graph or a subgraph hands it out.
-const graph::Node* sole_reader(const std::string& value, const graph::Index& index);
-
-// In how many places the value is read, graph outputs and subgraphs included.
-size_t readers(const std::string& value, const graph::Index& index);
-
 }  // namespace quasar::quant

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "quasar/graph/lookup.hpp"
 #include "quasar/quant/channels/weight_noise.hpp"
 #include "quasar/quant/placement.hpp"
 
@@ -12,7 +13,7 @@ namespace {
 double output_noise(const graph::Node& node, const graph::Index& index, const stats::Statistics& seen, const Plan& plan) {
   std::string value = node.outputs[0];
   while (!plan.values.contains(value)) {
-    const graph::Node* reader = sole_reader(value, index);
+    const graph::Node* reader = graph::sole_reader(value, index);
     if (reader == nullptr) return 0;
     value = reader->outputs[0];
   }

@@ -5,6 +5,7 @@
 
 #include "quasar/base/error.hpp"
 #include "quasar/base/names.hpp"
+#include "quasar/graph/lookup.hpp"
 #include "quasar/quant/attention_masks.hpp"
 #include "quasar/quant/block_tables.hpp"
 #include "quasar/quant/codes/scheme_words.hpp"
@@ -65,7 +66,7 @@ class Resolver {
     plan.fixed_shapes = config_.fixed_shapes;
     for (const auto& value : placement_.values) {
       if (const QuantParams& params = values_.of(value); !values_.absorbed().contains(value)) {
-        plan.values[value] = stored_as(stored_type(params.type, readers(value, index_)), params);
+        plan.values[value] = stored_as(stored_type(params.type, graph::readers(value, index_)), params);
       }
     }
     for (const auto& [name, roles] : placement_.nodes) {

@@ -67,6 +67,8 @@ class Target {
   virtual Json capability(const std::string& op_type) const;
   // A capability with what the target runs besides, for those who ask for it: uint8 and asymmetric weights.
   virtual Json all_of(Json capability) const;
+  // Whether an operator that it runs in integers takes longer so than in float, with the conversions before and behind it.
+  virtual bool is_slower_in_codes(const graph::Node& /*node*/, const graph::Model& /*model*/) const { return false; }
   // Whether its models are for CPUs as this machine has one: times measured here tell how fast they are.
   virtual bool timed_here() const { return false; }
   // What is done about sums of 16 bits where the configuration does not say; nullopt: all of its sums are wider, and there is

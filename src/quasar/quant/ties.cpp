@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "quasar/graph/lookup.hpp"
+
 namespace quasar::quant {
 
 namespace {
@@ -15,7 +17,7 @@ bool has_limits(const graph::Node& node, const Switches& switches, bool npu) {
 
 // What a pool and the activation that runs with it write: no pair stands between them.
 const std::string* behind_activation(const graph::Node& pool, const graph::Index& index, const Placement& placement) {
-  const graph::Node* reader = sole_reader(pool.outputs.front(), index);
+  const graph::Node* reader = graph::sole_reader(pool.outputs.front(), index);
   const ops::Roles* roles = placement.roles(reader);
   if (roles == nullptr) return nullptr;
   const bool curve = (reader->is("LeakyRelu") || reader->is("PRelu")) && !placement.values.contains(pool.outputs.front());

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "quasar/base/error.hpp"
+#include "quasar/graph/lookup.hpp"
 #include "quasar/quant/codes/scheme_words.hpp"
 #include "quasar/quant/codes/weights.hpp"
 #include "quasar/quant/integer_softmax.hpp"
@@ -59,7 +60,7 @@ QuantParams ValueParams::find(const std::string& value) {
   const ops::Roles* produced = at_.placement.roles(producer);
   if (produced != nullptr && produced->kind == ops::Kind::movement)
     return read_by(producer->inputs[produced->activations.front()], producer->name);
-  const graph::Node* reader = sole_reader(value, at_.index);
+  const graph::Node* reader = graph::sole_reader(value, at_.index);
   const ops::Roles* read = at_.placement.roles(reader);
   const bool clipped_next =
       produced != nullptr && read != nullptr && read->kind == ops::Kind::activation && !at_.schemes.converts(value, reader->name);

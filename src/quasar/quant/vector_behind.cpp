@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "quasar/graph/lookup.hpp"
 #include "quasar/ops/constants.hpp"
 #include "quasar/quant/placement.hpp"
 
@@ -9,7 +10,7 @@ namespace quasar::quant {
 
 std::optional<VectorBehind> vector_behind(const graph::Node& product, size_t outputs, const graph::Index& index,
                                           const Plan& plan) {
-  const graph::Node* sum = sole_reader(product.outputs[0], index);
+  const graph::Node* sum = graph::sole_reader(product.outputs[0], index);
   if (sum == nullptr || !sum->is("Add")) return std::nullopt;
   const size_t input = sum->inputs[0] == product.outputs[0] ? 1 : 0;
   const Tensor* vector = ops::constant_input(*sum, input, index.model());

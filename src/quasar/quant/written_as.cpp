@@ -4,6 +4,7 @@
 #include <cmath>
 #include <set>
 
+#include "quasar/graph/lookup.hpp"
 #include "quasar/quant/placement.hpp"
 
 namespace quasar::quant {
@@ -19,7 +20,7 @@ const graph::Node* gate_of(const graph::Node& mul, const graph::Index& index) {
     if (gate == nullptr || !gate->is("HardSigmoid") || gate->inputs.front() != mul.inputs[1 - side]) continue;
     const bool usual =
         std::abs(gate->real("alpha", 0.2F) - 1.0F / 6) < 1e-5F && std::abs(gate->real("beta", 0.5F) - 0.5F) < 1e-5F;
-    if (usual && sole_reader(gate->outputs.front(), index) == &mul) return gate;
+    if (usual && graph::sole_reader(gate->outputs.front(), index) == &mul) return gate;
   }
   return nullptr;
 }

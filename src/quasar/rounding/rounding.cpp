@@ -377,10 +377,7 @@ namespace {
 // Convolutional networks gain nothing by it (docs/measured.md, "Positions by what they do to the outputs").
 double usual_guidance(const graph::Model& model) {
   constexpr double of_transformers = 0.25;
-  const bool normalizes = std::ranges::any_of(model.nodes, [](const graph::Node& node) {
-    return node.op_type.ends_with("LayerNormalization") || node.op_type.ends_with("RMSNormalization");
-  });
-  return normalizes || !ops::parts_of_functions(graph::Index(model)).empty() ? of_transformers : 0;
+  return ops::normalizes_layers(graph::Index(model)) ? of_transformers : 0;
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include "quasar/base/parallel.hpp"
 #include "quasar/eval/sums.hpp"
 #include "quasar/graph/bodies.hpp"
+#include "quasar/graph/lookup.hpp"
 #include "quasar/quant/placement.hpp"
 #include "quasar/runtime/prepare.hpp"
 #include "quasar/runtime/session.hpp"
@@ -25,7 +26,7 @@ std::string result_of(const graph::Node& node, const graph::Index& index, const 
   std::string value = node.outputs.front();
   if (!has_pairs(node, plan)) return value;
   while (!plan.values.contains(value)) {
-    const graph::Node* reader = quant::sole_reader(value, index);
+    const graph::Node* reader = graph::sole_reader(value, index);
     if (reader == nullptr || reader->inputs.front() != value) break;
     if (!has_pairs(*reader, plan) && !plan.folded.contains(reader->name)) break;
     value = reader->outputs.front();

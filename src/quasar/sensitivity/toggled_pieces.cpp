@@ -4,6 +4,7 @@
 #include <map>
 #include <set>
 
+#include "quasar/graph/lookup.hpp"
 #include "quasar/ops/op.hpp"
 #include "quasar/quant/codes/scheme.hpp"
 #include "quasar/quant/placement.hpp"
@@ -203,7 +204,7 @@ class Cutting {
     Nodes out{&node};
     while (!plan_.values.contains(out.back()->outputs.front())) {
       const std::string& value = out.back()->outputs.front();
-      const graph::Node* reader = quant::sole_reader(value, index_);
+      const graph::Node* reader = graph::sole_reader(value, index_);
       if (reader == nullptr || !plan_.nodes.contains(reader->name) || reader->inputs.front() != value) break;
       if (unit_roles(*reader)) break;  // a bias's Add: a unit of its own, which writes its value itself
       out.push_back(reader);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "quasar/graph/lookup.hpp"
 #include "quasar/quant/channels/weight_noise.hpp"
 #include "quasar/quant/dynamic_nodes.hpp"
 #include "quasar/quant/placement.hpp"
@@ -84,7 +85,7 @@ bool has_half(const graph::Node& node, const quant::Plan& plan, const graph::Ind
   for (const graph::Node* last = &node; last != nullptr && plan.nodes.contains(last->name) && !last->outputs.empty();) {
     const std::string& value = last->outputs.front();
     if (const auto found = plan.values.find(value); found != plan.values.end()) return quant::is_half(found->second.type);
-    last = quant::sole_reader(value, index);
+    last = graph::sole_reader(value, index);
   }
   return false;
 }

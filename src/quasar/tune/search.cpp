@@ -17,6 +17,7 @@
 #include "quasar/trial/racing.hpp"
 #include "quasar/tune/foreign_trials.hpp"
 #include "quasar/tune/idle_forms.hpp"
+#include "quasar/tune/measure_speed.hpp"
 #include "quasar/tune/output_folder.hpp"
 #include "quasar/tune/prepared_job.hpp"
 #include "quasar/tune/search_parts.hpp"

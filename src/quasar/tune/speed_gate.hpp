@@ -1,8 +1,6 @@
 // Operators that stay in float throughout a search, since the quantized model is faster so.
 #pragma once
 
-#include "quasar/runtime/latency.hpp"
-#include "quasar/trial/variants.hpp"
 #include "quasar/tune/prepared_job.hpp"
 
 namespace quasar::tune {
@@ -26,15 +24,6 @@ SpeedGate decide_speed(const std::vector<std::vector<double>>& times, double fac
 
 // What stands in the study; nullopt: nothing was decided for it.
 std::optional<SpeedGate> decided_speed(const search::Study& study);
-
-// Measures whole models, one after the other in each turn: float, as planned, with those operators in float whose integer kernels
-// are known to be slower (quant::is_slower_in_codes), with nothing but matrix products and convolutions quantized, and with the
-// operators in float that cheapest_float() finds by the costs of operators. The fastest of them counts where it is faster than
-// the planned one by the factor job.speed_gate and beyond noise. Models that are hardly quantized do not take part. Where there
-// is no time for measurements, the known ones stay in float. nullopt: the job has no gate, or quantizes for what does not run
-// here in integers. `float_seconds`: of a run of the float model, about; 0: not known.
-std::optional<SpeedGate> measure_speed(const Job& job, const PreparedJob& prepared, Variants& variants, const Log& log,
-                                       double float_seconds = 0);
 
 // Makes the regions part of all spaces, as parameters "region <operator>", and takes the slower forms out. Where the
 // first form gains a tenth of the time, those that gain less than half as much are lesser ones.

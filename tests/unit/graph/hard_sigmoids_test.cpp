@@ -13,14 +13,16 @@ using quant::Builder;
 struct Chain {
   float term = 3, high = 6, divisor = 6;
   bool multiplies = true, by_product = false, reads_clip = false;
+  Shape shape = {};  // of the constants
 };
 
 // x · clip(x + 3, 0, 6) / 6, as exporters write hard-swish, or without the product.
 Model chain(const Chain& of) {
   Builder b;
   const auto x = b.input("x", {1, 3, 4, 5});
-  const auto one = [&](float value) { return b.constant(Tensor::scalar(value)); };
-  const auto clipped = b.node("Clip", {b.node("Add", {one(of.term), x}), one(0), one(of.high)});
+  const auto one = [&](float value) { return b.constant(Tensor::of(of.shape, std::vector<float>{value})); };
+  const auto limit = [&](float value) { return b.constant(Tensor::scalar(value)); };
+  const auto clipped = b.node("Clip", {b.node("Add", {one(of.term), x}), limit(0), limit(of.high)});
   const auto product = of.multiplies ? b.node("Mul", {x, clipped}) : clipped;
   const auto divided = of.by_product ? b.node("Mul", {product, one(1 / of.divisor)}) : b.node("Div", {product, one(of.divisor)});
   std::vector<std::string> outputs{divided};
@@ -35,8 +37,9 @@ size_t count_of(const Model& model, const char* type) {
 }
 
 TEST(HardSigmoids, ChainsOfOperatorsAreOneFunction) {
-  for (const Chain& of : {Chain{}, Chain{.by_product = true}, Chain{.multiplies = false},
-                          Chain{.term = 1, .high = 2, .divisor = 2, .multiplies = false, .by_product = true}}) {
+  for (const Chain& of :
+       {Chain{}, Chain{.by_product = true}, Chain{.multiplies = false},
+        Chain{.term = 1, .high = 2, .divisor = 2, .multiplies = false, .by_product = true}, Chain{.shape = {1}}}) {
     const Model before = chain(of);
     Model after = before;
     write_hard_sigmoids(after);
@@ -52,7 +55,7 @@ TEST(HardSigmoids, ChainsOfOperatorsAreOneFunction) {
 }
 
 TEST(HardSigmoids, OtherFunctionsStay) {
-  for (const Chain& of : {Chain{.divisor = 3}, Chain{.reads_clip = true}, Chain{.high = -1}}) {
+  for (const Chain& of : {Chain{.divisor = 3}, Chain{.reads_clip = true}, Chain{.high = -1}, Chain{.shape = {1, 1, 1, 1, 1}}}) {
     const Model before = chain(of);
     Model after = before;
     write_hard_sigmoids(after);

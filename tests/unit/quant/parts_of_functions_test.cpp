@@ -46,6 +46,18 @@ TEST(PartsOfFunctions, AreItsProductsAndSums) {
   EXPECT_EQ(parts.size(), 9U);
 }
 
+TEST(PartsOfFunctions, GeluAloneNormalizesNothing) {
+  const graph::Model both = encoder();
+  EXPECT_TRUE(ops::normalizes_layers(graph::Index(both)));
+  Builder b;
+  const graph::Model curved = b.finish({gelu(b, b.input("x", {1, 5, 8}), false)});
+  EXPECT_FALSE(ops::normalizes_layers(graph::Index(curved)));
+  Builder whole;
+  const auto x = whole.input("x", {1, 5, 8});
+  const graph::Model one = whole.finish({whole.node("LayerNormalization", {x, whole.weights({8}), whole.weights({8})})});
+  EXPECT_TRUE(ops::normalizes_layers(graph::Index(one)));
+}
+
 TEST(PartsOfFunctions, StayInFloatWhereTheTargetComputesThemAsOneOperator) {
   const graph::Model model = encoder();
   const auto seen = observe(model, random_samples(model, 4));

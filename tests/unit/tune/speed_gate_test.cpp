@@ -1,8 +1,7 @@
-#include "quasar/tune/speed_gate.hpp"
-
 #include <gtest/gtest.h>
 
 #include "quasar/tune/idle_forms.hpp"
+#include "quasar/tune/measure_speed.hpp"
 #include "unit/tune/made_up_trials.hpp"
 
 namespace quasar::tune {

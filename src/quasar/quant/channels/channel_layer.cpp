@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "quasar/base/error.hpp"
+#include "quasar/graph/lookup.hpp"
 #include "quasar/ops/constants.hpp"
 #include "quasar/quant/placement.hpp"
 
@@ -94,7 +95,7 @@ graph::Model ConstantEdits::finish() && {
   for (const auto& edit : edits_) {
     graph::Node& node = *std::ranges::find(out.nodes, edit->node, &graph::Node::name);
     std::string& name = node.inputs[edit->input];
-    if (readers(name, index) > 1) name = names.fresh(name + "_of_" + edit->node);
+    if (graph::readers(name, index) > 1) name = names.fresh(name + "_of_" + edit->node);
     out.initializers[name] = Tensor::of(edit->shape, edit->values);
   }
   graph::remove_unused(out);

@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "quasar/graph/lookup.hpp"
 #include "quasar/ops/constants.hpp"
 #include "quasar/ops/op.hpp"
 #include "quasar/quant/placement.hpp"
@@ -34,7 +35,7 @@ std::vector<ReaderGroup> reader_groups(const graph::Model& model, const graph::I
   for (const auto& value : order) {
     ReaderGroup& group = groups[value];
     group.value = value;
-    group.alone = readers(value, index) == group.layers.size();
+    group.alone = graph::readers(value, index) == group.layers.size();
     const size_t inputs = group.layers.front().inputs;
     if (std::ranges::all_of(group.layers, [&](const ChannelLayer& layer) { return layer.inputs == inputs; }))
       out.push_back(std::move(group));
@@ -91,7 +92,7 @@ bool ScaleFolding::collect(const std::string& value, size_t channels, std::vecto
   values.insert(value);
   const auto through = [&](size_t input) {
     const std::string& before = node->inputs[input];
-    return sole_reader(before, index_) == node && collect(before, channels, divided, values);
+    return graph::sole_reader(before, index_) == node && collect(before, channels, divided, values);
   };
   const auto divide = [&](size_t input) { divided.push_back({node->name, input}); };
   if (node->is("LayerNormalization")) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "quasar/graph/lookup.hpp"
 #include "quasar/ops/constants.hpp"
 #include "quasar/quant/placement.hpp"
 
@@ -37,7 +38,7 @@ class Walk {
     flat_ = false;
     while (true) {
       link.values.push_back(value);
-      const graph::Node* reader = sole_reader(value, index_);
+      const graph::Node* reader = graph::sole_reader(value, index_);
       if (reader == nullptr) return false;
       if (const auto next = channel_layer(*reader, model_); next && reader->inputs[0] == value) {
         if (next->axis != axis && !(axis == 1 && flat_)) return false;

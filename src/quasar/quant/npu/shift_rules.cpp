@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <memory>
 
+#include "quasar/graph/lookup.hpp"
 #include "quasar/quant/npu/npu.hpp"
 #include "quasar/quant/npu/zero_tensors.hpp"
 
@@ -125,7 +126,7 @@ class Picture {
     if (plan.bias) layer.bias = constant(node, *plan.bias);
     const std::string& output = node.outputs.front();
     layer.output = value(output);
-    const graph::Node* reader = layer.output ? nullptr : sole_reader(output, context_.index);
+    const graph::Node* reader = layer.output ? nullptr : graph::sole_reader(output, context_.index);
     if (reader != nullptr) {
       layer.activation = reader->op_type;
       layer.output = value(reader->outputs.front());

@@ -4,6 +4,7 @@
 #include <memory>
 #include <set>
 
+#include "quasar/graph/lookup.hpp"
 #include "quasar/quant/npu/npu.hpp"
 #include "quasar/quant/pairs.hpp"
 #include "quasar/quant/placement.hpp"
@@ -95,7 +96,7 @@ class Reading {
   // between the two is missing. Otherwise a float layer may be meant, at the border of what is quantized.
   bool lacks_pair(const graph::Node& node, const Layer& layer, const std::string& output) {
     if (layer.output || !std::ranges::all_of(layer.inputs, [](const auto& input) { return input.has_value(); })) return false;
-    const graph::Node* reader = sole_reader(output, index_);
+    const graph::Node* reader = graph::sole_reader(output, index_);
     if (reader == nullptr || !reader->domain.empty() || !types_.contains(reader->op_type) || !executed(node) ||
         !executed(*reader))
       return false;
@@ -163,7 +164,7 @@ class Reading {
       layer.pair_before_activation = layer.activation.empty() && fusible(node) && stands_before_activation(value, **pair);
       return tensor(**pair, value);
     }
-    const graph::Node* reader = sole_reader(value, index_);
+    const graph::Node* reader = graph::sole_reader(value, index_);
     if (reader == nullptr) return std::nullopt;
     const bool factor = reader->is("Mul") && (constant(reader->inputs[0]) != nullptr || constant(reader->inputs[1]) != nullptr);
     const bool fused = layer.activation.empty() && fusible(node) && is_activation(*reader);
@@ -187,8 +188,9 @@ class Reading {
   }
 
   bool stands_before_activation(const std::string& value, const graph::Node& pair) const {
-    const graph::Node* dequantize = sole_reader(value, index_) == &pair ? sole_reader(pair.outputs[0], index_) : nullptr;
-    const graph::Node* reader = dequantizes(dequantize) ? sole_reader(dequantize->outputs[0], index_) : nullptr;
+    const graph::Node* dequantize =
+        graph::sole_reader(value, index_) == &pair ? graph::sole_reader(pair.outputs[0], index_) : nullptr;
+    const graph::Node* reader = dequantizes(dequantize) ? graph::sole_reader(dequantize->outputs[0], index_) : nullptr;
     return reader != nullptr && is_activation(*reader);
   }
 

@@ -3,6 +3,7 @@
 //   b ← b + (W − Ŵ) · E[x]
 // E[x] per input channel, over samples and positions of the float model; of a convolution's padding nothing is known here, so
 // that at its borders the correction is approximate. Optimized rounding corrects the bias by itself; such layers are left alone.
+#include "quasar/graph/lookup.hpp"
 #include "quasar/quant/channels/channel_layer.hpp"
 #include "quasar/quant/config/transform.hpp"
 #include "quasar/quant/placement.hpp"
@@ -27,7 +28,7 @@ class RoundedWeights {
         found != kept_.end() && found->second.params == plan.params && found->second.limits == plan.limits)
       return found->second.rounded;
     const Tensor rounded = dequantize(quantize_within(weights, plan.params, plan.limits), plan.params);
-    if (readers(name, index_) > 1) kept_.insert_or_assign(name, Kept{plan.params, plan.limits, rounded});
+    if (graph::readers(name, index_) > 1) kept_.insert_or_assign(name, Kept{plan.params, plan.limits, rounded});
     return rounded;
   }
 

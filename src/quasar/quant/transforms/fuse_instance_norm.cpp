@@ -1,5 +1,6 @@
 // InstanceNormalization that was exported in parts becomes one node:
 //   d = x − mean(x),  y = d / √(mean(d²) + ε) · γ + β,   means over all but batch and channels
+#include "quasar/graph/lookup.hpp"
 #include "quasar/quant/config/transform.hpp"
 #include "quasar/quant/graph_questions.hpp"
 
@@ -23,21 +24,21 @@ class InstanceNormMatching {
     const Shape* const shape = shapes_.of(mean.inputs[0]);
     if (!averages(mean, shape)) return std::nullopt;
     const size_t rank = shape->size();
-    const graph::Node* difference = next_of(mean.outputs[0], "Sub", index_);
+    const graph::Node* difference = graph::sole_reader(mean.outputs[0], "Sub", index_);
     if (difference == nullptr || difference->inputs != std::vector{mean.inputs[0], mean.outputs[0]}) return std::nullopt;
     const graph::Node* square = square_of(difference->outputs[0]);
-    const graph::Node* variance = square == nullptr ? nullptr : next_of(square->outputs[0], "ReduceMean", index_);
+    const graph::Node* variance = square == nullptr ? nullptr : graph::sole_reader(square->outputs[0], "ReduceMean", index_);
     if (variance == nullptr || !averages(*variance, shape)) return std::nullopt;
-    const graph::Node* sum = next_of(variance->outputs[0], "Add", index_);
-    const auto epsilon = sum == nullptr ? std::nullopt : single_value(other(*sum, variance->outputs[0]), index_.model());
-    const graph::Node* root = sum == nullptr ? nullptr : next_of(sum->outputs[0], "Sqrt", index_);
-    const graph::Node* quotient = root == nullptr ? nullptr : next_of(root->outputs[0], "Div", index_);
+    const graph::Node* sum = graph::sole_reader(variance->outputs[0], "Add", index_);
+    const auto epsilon = sum == nullptr ? std::nullopt : graph::single_value(other(*sum, variance->outputs[0]), index_.model());
+    const graph::Node* root = sum == nullptr ? nullptr : graph::sole_reader(sum->outputs[0], "Sqrt", index_);
+    const graph::Node* quotient = root == nullptr ? nullptr : graph::sole_reader(root->outputs[0], "Div", index_);
     if (!epsilon || quotient == nullptr || quotient->inputs != std::vector{difference->outputs[0], root->outputs[0]})
       return std::nullopt;
     // Nothing else reads the difference.
     if (index_.consumers(difference->outputs[0]).size() != 2 || index_.is_output(difference->outputs[0])) return std::nullopt;
-    const graph::Node* scaled = next_of(quotient->outputs[0], "Mul", index_);
-    const graph::Node* shifted = scaled == nullptr ? nullptr : next_of(scaled->outputs[0], "Add", index_);
+    const graph::Node* scaled = graph::sole_reader(quotient->outputs[0], "Mul", index_);
+    const graph::Node* shifted = scaled == nullptr ? nullptr : graph::sole_reader(scaled->outputs[0], "Add", index_);
     if (shifted == nullptr) return std::nullopt;
     const auto scale = per_channel(other(*scaled, quotient->outputs[0]), rank, index_.model());
     const auto shift = per_channel(other(*shifted, scaled->outputs[0]), rank, index_.model());
@@ -61,7 +62,7 @@ class InstanceNormMatching {
   const graph::Node* square_of(const std::string& value) const {
     for (const graph::Node* reader : index_.consumers(value)) {
       if (reader->is("Mul") && reader->inputs == std::vector{value, value}) return reader;
-      if (reader->is("Pow") && reader->inputs[0] == value && single_value(reader->inputs[1], index_.model()) == 2.0F)
+      if (reader->is("Pow") && reader->inputs[0] == value && graph::single_value(reader->inputs[1], index_.model()) == 2.0F)
         return reader;
     }
     return nullptr;

@@ -1,6 +1,7 @@
 // x / ‖x‖₂ along one axis, exported in parts, becomes LpNormalization:  y = x / max(‖x‖₂, ε)
 // The bound ε is for vectors of zeros, which LpNormalization leaves zero as well; where it is above 10⁻¹⁰ the parts stay, because
 // short vectors would change.
+#include "quasar/graph/lookup.hpp"
 #include "quasar/quant/config/transform.hpp"
 #include "quasar/quant/graph_questions.hpp"
 
@@ -32,12 +33,12 @@ class L2Matching {
       out.nodes.push_back(bound);
       length = bound->outputs[0];
     }
-    if (const graph::Node* expand = next_of(length, "Expand", index_)) {
+    if (const graph::Node* expand = graph::sole_reader(length, "Expand", index_)) {
       if (!is_shape_of(expand->inputs[1], input, *shape)) return std::nullopt;
       out.nodes.push_back(expand);
       length = expand->outputs[0];
     }
-    const graph::Node* quotient = next_of(length, "Div", index_);
+    const graph::Node* quotient = graph::sole_reader(length, "Div", index_);
     if (quotient == nullptr || quotient->inputs != std::vector{input, length}) return std::nullopt;
     out.nodes.push_back(quotient);
     out.output = quotient->outputs[0];
@@ -48,9 +49,9 @@ class L2Matching {
   // Clip(‖x‖, ε) or Max(‖x‖, ε).
   const graph::Node* bound_of(const std::string& length) const {
     for (const char* type : {"Clip", "Max"}) {
-      const graph::Node* node = next_of(length, type, index_);
+      const graph::Node* node = graph::sole_reader(length, type, index_);
       if (node == nullptr || node->inputs.size() != 2) continue;
-      const auto epsilon = single_value(node->inputs[node->inputs[0] == length ? 1 : 0], index_.model());
+      const auto epsilon = graph::single_value(node->inputs[node->inputs[0] == length ? 1 : 0], index_.model());
       if (epsilon && *epsilon >= 0 && *epsilon <= greatest_bound) return node;
     }
     return nullptr;

@@ -1,5 +1,6 @@
 #include "quasar/quant/write/idle_bounds.hpp"
 
+#include "quasar/graph/lookup.hpp"
 #include "quasar/quant/codes/scheme.hpp"
 #include "quasar/quant/placement.hpp"
 
@@ -8,7 +9,7 @@ namespace {
 
 // The grid of a QuantizeLinear of 8 bits with one scale.
 std::optional<QuantParams> grid_behind(const graph::Node& clip, const graph::Index& index) {
-  const graph::Node* reader = sole_reader(clip.outputs.front(), index);
+  const graph::Node* reader = graph::sole_reader(clip.outputs.front(), index);
   if (reader == nullptr || reader->op_type != "QuantizeLinear" || reader->inputs.size() < 3) return std::nullopt;
   const Tensor* scale = index.model().initializer(reader->inputs[1]);
   const Tensor* zero_point = index.model().initializer(reader->inputs[2]);

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "quasar/graph/load.hpp"
+#include "quasar/graph/lookup.hpp"
 #include "quasar/ops/op.hpp"
 #include "quasar/quant/onnxruntime_kernels.hpp"
 #include "quasar/quant/placement.hpp"
@@ -75,7 +76,7 @@ class Converting {
 
   Tail tail_of(std::string value) const {
     Tail tail;
-    while (const graph::Node* reader = sole_reader(value, index_)) {
+    while (const graph::Node* reader = graph::sole_reader(value, index_)) {
       std::string why;
       if (reader->op_type == "QuantizeLinear") {
         const auto written = codes(*reader, reader->outputs[0]);
@@ -95,7 +96,7 @@ class Converting {
 
   bool compute(Group& group) {
     // The sum of a constant vector behind a product is part of it, in float.
-    const graph::Node* sum = group.node.is("MatMul") ? sole_reader(group.result, index_) : nullptr;
+    const graph::Node* sum = group.node.is("MatMul") ? graph::sole_reader(group.result, index_) : nullptr;
     if (sum != nullptr && sum->is("Add") && group.inputs.size() > 1 && group.inputs[1]) {
       const std::string& other = sum->inputs[0] == group.result ? sum->inputs[1] : sum->inputs[0];
       const Tensor* vector = before_.initializer(other);
