@@ -14,6 +14,7 @@
 #include "quasar/quant/encodings.hpp"
 #include "quasar/quant/given_ranges.hpp"
 #include "quasar/quant/npu/npu.hpp"
+#include "quasar/quant/pairs.hpp"
 #include "quasar/runtime/prepare.hpp"
 #include "quasar/stats/shapes.hpp"
 #include "quasar/trial/nothing_quantized.hpp"
@@ -176,13 +177,14 @@ Quantized quantize_as_said(const QuantizeOptions& given) {
   CalibrationNeeds needs;
   needs.add(config);
   std::vector<std::string> notes;
+  if (std::string note = quant::note_on_codes(model); !note.empty()) notes.push_back(std::move(note));
   if (!options.ranges.is_null()) {
     quant::ForeignRanges read = quant::read_foreign(options.ranges);
     options.ranges = read.file;
     const std::vector<std::string> known = values_to_name(options, config, original, model);
     quant::keep_known(read, known);
     options.ranges = std::move(read.file);
-    notes = std::move(read.notes);
+    std::ranges::move(read.notes, std::back_inserter(notes));
     check_not_removed(options.ranges, known, original);
     needs.given = quant::parse_ranges(options.ranges, known, config.activation);
   }

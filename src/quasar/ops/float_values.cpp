@@ -16,8 +16,8 @@ bool among(std::string_view type, std::initializer_list<std::string_view> list) 
 
 // The input whose type the first output has.
 size_t typed_by(const graph::Node& node) {
-  if (among(node.op_type, {"Where", "CastLike"})) return 1;
-  if (node.is("OneHot")) return 2;
+  if (among(node.op_type, {"Where", "CastLike", "DequantizeLinear"})) return 1;
+  if (among(node.op_type, {"OneHot", "MatMulIntegerToFloat", "GatherBlockQuantized"})) return 2;
   return 0;
 }
 
@@ -51,8 +51,16 @@ DataType fixed_type(const graph::Node& node) {
   return DataType::undefined;
 }
 
+// ONNX Runtime's operators that make floats of codes, as models have them that are quantized in part.
+bool leaves_codes(const graph::Node& node) {
+  return node.domain == "com.microsoft" &&
+         among(node.op_type, {"DequantizeLinear", "MatMulNBits", "DynamicQuantizeMatMul", "DynamicQuantizeLSTM",
+                              "MatMulIntegerToFloat", "GatherBlockQuantized"});
+}
+
 // Whether nothing can be said: control flow, sequences, integer arithmetic with its own types, other domains.
 bool is_unknown(const graph::Node& node) {
+  if (leaves_codes(node)) return false;
   return !node.domain.empty() || !node.captures.empty() ||
          among(node.op_type, {"If",
                               "Loop",
@@ -70,7 +78,6 @@ bool is_unknown(const graph::Node& node) {
                               "OptionalGetElement",
                               "OptionalHasElement",
                               "QuantizeLinear",
-                              "DequantizeLinear",
                               "DynamicQuantizeLinear",
                               "QLinearConv",
                               "QLinearMatMul",

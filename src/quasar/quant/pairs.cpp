@@ -31,7 +31,7 @@ namespace {
 
 class PairReading {
  public:
-  explicit PairReading(const graph::Model& model) : model_(model), index_(model) {}
+  explicit PairReading(const graph::Index& index) : model_(index.model()), index_(index) {}
 
   std::vector<NodeInPairs> run() const {
     std::vector<NodeInPairs> out;
@@ -43,6 +43,20 @@ class PairReading {
       const bool reads = std::ranges::any_of(one.inputs, [](const auto& input) { return input.has_value(); });
       if (reads || one.output || has_own_codes(node)) out.push_back(std::move(one));
     }
+    return out;
+  }
+
+  // Type and zero points of a Q or DQ.
+  Pair grid_of(const graph::Node& node) const {
+    Pair out;
+    const Tensor* const zero = ops::constant_input(node, 2, model_);
+    const Tensor* const codes = ops::constant_input(node, 0, model_);
+    out.type = zero != nullptr ? zero->type() : codes != nullptr && dequantizes(&node) ? codes->type() : DataType::uint8;
+    if (const Tensor* scale = ops::constant_input(node, 1, model_);
+        scale != nullptr && scale->type() == DataType::float32 && scale->count() > 0)
+      out.scale = static_cast<double>(scale->as<float>()[0]);
+    if (zero != nullptr && zero->count() > 0) out.zero_point = first_of(*zero);
+    if (zero != nullptr) out.zero_based = std::ranges::all_of(zero->bytes(), [](std::byte byte) { return byte == std::byte{0}; });
     return out;
   }
 
@@ -76,20 +90,6 @@ class PairReading {
     return roles && roles->kind == ops::Kind::movement;
   }
 
-  // Type and zero points of a Q or DQ.
-  Pair grid_of(const graph::Node& node) const {
-    Pair out;
-    const Tensor* const zero = ops::constant_input(node, 2, model_);
-    const Tensor* const codes = ops::constant_input(node, 0, model_);
-    out.type = zero != nullptr ? zero->type() : codes != nullptr && dequantizes(&node) ? codes->type() : DataType::uint8;
-    if (const Tensor* scale = ops::constant_input(node, 1, model_);
-        scale != nullptr && scale->type() == DataType::float32 && scale->count() > 0)
-      out.scale = static_cast<double>(scale->as<float>()[0]);
-    if (zero != nullptr && zero->count() > 0) out.zero_point = first_of(*zero);
-    if (zero != nullptr) out.zero_based = std::ranges::all_of(zero->bytes(), [](std::byte byte) { return byte == std::byte{0}; });
-    return out;
-  }
-
   static int32_t first_of(const Tensor& zeros) {
     switch (zeros.type()) {
       case DataType::uint8:
@@ -106,13 +106,54 @@ class PairReading {
   }
 
   const graph::Model& model_;
-  const graph::Index index_;
+  const graph::Index& index_;
 };
+
+// On codes itself, with weights in codes, or with pairs on all that is quantized of such an operator.
+bool is_quantized(const NodeInPairs& node, const graph::Model& model) {
+  if (has_own_codes(node.node)) return true;
+  const auto in_pair = [&](size_t input) { return node.inputs.at(input).has_value(); };
+  for (const auto& input : node.inputs) {
+    if (input && input->constant) return true;
+  }
+  std::string why;
+  const auto roles = ops::roles_of(node.node, model, why);
+  if (!node.output || !roles) return node.output.has_value() && !node.inputs.empty() && in_pair(0);
+  return std::ranges::all_of(roles->activations, in_pair) && (!roles->weight || in_pair(roles->weight->input));
+}
 
 }  // namespace
 
 std::vector<NodeInPairs> nodes_in_pairs(const graph::Model& model) {
-  return PairReading(model).run();
+  const graph::Index index(model);
+  return PairReading(index).run();
+}
+
+std::set<std::string> quantized_before(const graph::Index& index) {
+  std::set<std::string> out;
+  const auto has_codes = [](const graph::Node& node) { return quantizes(&node) || dequantizes(&node) || has_own_codes(node); };
+  if (std::ranges::none_of(index.model().nodes, has_codes)) return out;
+  for (const auto& node : PairReading(index).run()) {
+    if (is_quantized(node, index.model())) out.insert(node.node.name);
+  }
+  return out;
+}
+
+std::string note_on_codes(const graph::Model& model) {
+  const size_t count = quantized_before(graph::Index(model)).size();
+  if (count == 0) return "";
+  return std::to_string(count) + (count == 1 ? " operator" : " operators") +
+         " of the model came in codes and stay as they are; the rest is quantized";
+}
+
+std::optional<Pair> pair_of(const std::string& value, const graph::Index& index) {
+  const graph::Node* pair = index.producer(value);
+  const auto& readers = index.consumers(value);
+  const auto quantizing = std::ranges::find_if(readers, quantizes);
+  if (!dequantizes(pair)) pair = quantizing == readers.end() ? nullptr : *quantizing;
+  const Tensor* scale = pair == nullptr ? nullptr : ops::constant_input(*pair, 1, index.model());
+  if (scale == nullptr || scale->type() != DataType::float32 || scale->count() != 1) return std::nullopt;
+  return PairReading(index).grid_of(*pair);
 }
 
 }  // namespace quasar::quant

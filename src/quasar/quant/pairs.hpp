@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -46,5 +47,15 @@ struct NodeFault {
 // Every node but Q and DQ themselves that reads a pair, writes one, or has codes of its own; in the model's order. Valid as long
 // as the model.
 std::vector<NodeInPairs> nodes_in_pairs(const graph::Model& model);
+
+// The names of operators that the model came with in codes: on codes themselves, with weights in codes, or between pairs. Empty
+// for float models.
+std::set<std::string> quantized_before(const graph::Index& index);
+
+// Says how many these are; "" for float models.
+std::string note_on_codes(const graph::Model& model);
+
+// The pair, of one scale that is constant, that writes the value or reads it; nullopt: there is none.
+std::optional<Pair> pair_of(const std::string& value, const graph::Index& index);
 
 }  // namespace quasar::quant

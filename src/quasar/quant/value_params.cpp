@@ -8,6 +8,7 @@
 #include "quasar/quant/codes/scheme_words.hpp"
 #include "quasar/quant/codes/weights.hpp"
 #include "quasar/quant/integer_softmax.hpp"
+#include "quasar/quant/pairs.hpp"
 
 namespace quasar::quant {
 namespace {
@@ -143,6 +144,9 @@ QuantParams ValueParams::own(const std::string& value, const Scheme& usual) {
   const graph::Node* producer = at_.index.producer(value);
   const bool probabilities = producer != nullptr && producer->is("Softmax");
   const auto& given = found->second.given;
+  if (!given && own == at_.config.tensors.end()) {
+    if (auto same = came_with(value, scheme)) return *std::move(same);
+  }
   if (given && !given->range)
     return {.type = scheme.type, .scales = {static_cast<float>(given->scale)}, .zero_points = {given->zero_point}};
   stats::Range range = given ? *given->range : probabilities ? found->second.range : method_of(usual).pick(found->second, scheme);
@@ -154,6 +158,22 @@ QuantParams ValueParams::own(const std::string& value, const Scheme& usual) {
   if (usual == at_.schemes.written(value) || !ranges_.contains(value)) ranges_[value] = range;
   const auto [scale, zero_point] = scale_for(range, scheme.type, scheme.symmetric, scheme.scale_type);
   return {.type = scheme.type, .scales = {scale}, .zero_points = {zero_point}};
+}
+
+// The grid of the pair that stands at the value in a model which is quantized in part: on it the value loses nothing. nullopt:
+// there is none, or the scheme cannot have it.
+std::optional<QuantParams> ValueParams::came_with(const std::string& value, const Scheme& scheme) {
+  const bool bytes = is_integer(scheme.type) && bits_of(scheme.type) == 8;
+  const auto pair = bytes && scheme.scale_type == ScaleType::float32 ? pair_of(value, at_.index) : std::nullopt;
+  if (!pair || !is_integer(pair->type) || bits_of(pair->type) != 8) return std::nullopt;
+  const int64_t shift = grid_of(scheme.type, false).low - grid_of(pair->type, false).low;
+  const auto zero_point = static_cast<int32_t>(pair->zero_point + shift);
+  const auto scale = static_cast<float>(pair->scale);
+  if (scheme.symmetric && zero_point != scale_for({-1, 1}, scheme.type, true).zero_point) return std::nullopt;
+  const Grid grid = grid_of(scheme.type, false);
+  ranges_[value] = {pair->scale * static_cast<double>(grid.low - zero_point),
+                    pair->scale * static_cast<double>(grid.high - zero_point)};
+  return QuantParams{.type = scheme.type, .scales = {scale}, .zero_points = {zero_point}};
 }
 
 // A table that rows are taken from has one scale, whatever the weights of sums have.

@@ -58,6 +58,7 @@ class ValueParams {
  private:
   QuantParams find(const std::string& value);
   QuantParams own(const std::string& value, const Scheme& usual);
+  std::optional<QuantParams> came_with(const std::string& value, const Scheme& scheme);
   QuantParams aligned(const std::vector<std::string>& group);
   bool share_grid(const std::vector<std::string>& group) const;
   const RangeMethod& method_of(const Scheme& scheme);

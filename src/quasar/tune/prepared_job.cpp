@@ -12,6 +12,7 @@
 #include "quasar/graph/load.hpp"
 #include "quasar/quant/blocks.hpp"
 #include "quasar/quant/node_names.hpp"
+#include "quasar/quant/pairs.hpp"
 #include "quasar/runtime/device.hpp"
 #include "quasar/runtime/prepare.hpp"
 #include "quasar/search/prior_trials.hpp"
@@ -143,6 +144,7 @@ PreparedJob prepare(const Job& job) {
       [&](size_t i) { return prepared.strategy->space_of(job, job.spaces[i], prepared.model, *prepared.target); });
   for (auto& note : prepared.strategy->idle(job, prepared.model, *prepared.target))
     prepared.spaces.notes.push_back(std::move(note));
+  if (std::string note = quant::note_on_codes(prepared.model); !note.empty()) prepared.spaces.notes.push_back(std::move(note));
   leave_out_blocks(job, prepared);
   const quant::NodeNames names(prepared.original, prepared.model);
   std::optional<quant::NodeNames> raw;  // of the graph without clean-up

@@ -12,6 +12,7 @@
 #include "quasar/graph/load.hpp"
 #include "quasar/quant/block_tables.hpp"
 #include "quasar/quant/codes/scheme_words.hpp"
+#include "quasar/quant/pairs.hpp"
 #include "quasar/quant/plan.hpp"
 #include "quasar/quant/standalone.hpp"
 #include "quasar/quant/write/every_axis.hpp"
@@ -65,8 +66,8 @@ class Rewriting {
  private:
   void suit_onnx_runtime() {
     if (!plan_.shifts) {
-      keep_in_float(out_, plan_.nodes);  // a processor that shifts would find scales per channel
-      gather_codes_first(out_);          // and its compiler reads pairs
+      keep_in_float(out_, nodes_in_codes());  // a processor that shifts would find scales per channel
+      gather_codes_first(out_);               // and its compiler reads pairs
       share_tables(out_);
     }
     out_ = graph::placed(out_);
@@ -75,6 +76,13 @@ class Rewriting {
     if (std::ranges::none_of(plan_.values, has_bytes)) return;
     write_every_axis(out_, model_);
     if (!plan_.shifts) drop_idle_bounds(out_);
+  }
+
+  // Planned, or as the model came.
+  std::set<std::string> nodes_in_codes() const {
+    std::set<std::string> out = quantized_before(graph::Index(model_));
+    for (const auto& [node, planned] : plan_.nodes) out.insert(node);
+    return out;
   }
 
   // The pair that the plan wants on a value; quantized nodes read it from then on.

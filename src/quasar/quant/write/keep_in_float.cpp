@@ -62,8 +62,7 @@ Tensor halved(const Tensor& weights) {
 
 class Keeping {
  public:
-  Keeping(graph::Model& model, const std::map<std::string, NodePlan>& planned)
-      : model_(model), planned_(planned), names_(model) {}
+  Keeping(graph::Model& model, const std::set<std::string>& in_codes) : model_(model), in_codes_(in_codes), names_(model) {}
 
   void run() {
     const graph::Model before = model_;
@@ -71,7 +70,7 @@ class Keeping {
     model_.nodes.clear();
     for (graph::Node node : before.nodes) {
       if (node.is("Conv") || node.is("ConvTranspose") || node.is("Gemm")) keep(node, index);
-      if (has_no_kernel_on_codes(node) || !planned_.contains(node.name)) keep_apart(node, index);
+      if (has_no_kernel_on_codes(node) || !in_codes_.contains(node.name)) keep_apart(node, index);
       model_.nodes.push_back(std::move(node));
     }
   }
@@ -141,7 +140,8 @@ class Keeping {
   void keep(graph::Node& node, const graph::Index& index) {
     const Tensor* weights = index.model().initializer(node.inputs[1]);
     const graph::Node* pair = index.producer(node.inputs[0]);
-    if (weights == nullptr || weights->type() != DataType::float32 || pair == nullptr || pair->op_type != "DequantizeLinear")
+    if (weights == nullptr || weights->type() != DataType::float32 || pair == nullptr || pair->op_type != "DequantizeLinear" ||
+        pair->inputs.size() < 3)
       return;
     const Tensor* scale = index.model().initializer(pair->inputs[1]);
     const Tensor* zero_point = index.model().initializer(pair->inputs[2]);
@@ -175,14 +175,14 @@ class Keeping {
   }
 
   graph::Model& model_;
-  const std::map<std::string, NodePlan>& planned_;
+  const std::set<std::string>& in_codes_;
   graph::Names names_;
 };
 
 }  // namespace
 
-void keep_in_float(graph::Model& quantized, const std::map<std::string, NodePlan>& planned) {
-  Keeping(quantized, planned).run();
+void keep_in_float(graph::Model& quantized, const std::set<std::string>& in_codes) {
+  Keeping(quantized, in_codes).run();
   graph::remove_unused(quantized);
 }
 

@@ -11,17 +11,16 @@
 // long as DequantizeLinear.
 #pragma once
 
-#include <map>
+#include <set>
 #include <string>
 
 #include "quasar/graph/model.hpp"
-#include "quasar/quant/plan.hpp"
 
 namespace quasar::quant {
 
-// Changes the readers only: every value keeps its meaning. `planned`: the nodes that are meant to run on codes, by name. Needs
+// Changes the readers only: every value keeps its meaning. `in_codes`: the names of nodes that are meant to run on codes. Needs
 // opset 13 for scales per channel; below, and where the input has one channel, the input is doubled and the weights are halved,
 // which is exact.
-void keep_in_float(graph::Model& quantized, const std::map<std::string, NodePlan>& planned);
+void keep_in_float(graph::Model& quantized, const std::set<std::string>& in_codes);
 
 }  // namespace quasar::quant
