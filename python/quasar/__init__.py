@@ -11,7 +11,7 @@ run scripts that were written for AMD Quark. Messages go to logging.getLogger("q
 from typing import Dict
 
 from . import _core, _openvino, _qnn
-from ._api import Quantized, SearchResult, dry_run, evaluate, inspect, quantize, search
+from ._api import Quantized, SearchResult, dry_run, evaluate, inspect, load_custom_operators, quantize, search
 from ._evaluators import kind_of, scoring
 from ._generation import generation_agreement
 from ._guests import Bench, Sampler, StopCondition, Strategy
@@ -44,6 +44,6 @@ __all__ = [
     "Config", "Configs", "ExtendedQuantFormat", "ExtendedQuantType", "Int16Method", "LayerWiseMethod", "Operator", "PowerOfTwoMethod",
     "QuantFormat", "QuantType", "QuantizationConfig", "Quantized", "QuasarError", "Sampler", "Samples", "SearchResult", "SearchSpace",
     "Session", "Space", "StopCondition", "Strategy", "Study", "Trial", "Tuner", "TuningStrategy", "auto", "dry_run", "evaluate", "generate_all_configs",
-    "generation_agreement", "get_auto_search_config", "get_default_config", "inspect", "kind_of", "listed", "onnxruntime_version", "quantize",
+    "generation_agreement", "get_auto_search_config", "get_default_config", "inspect", "kind_of", "listed", "load_custom_operators", "onnxruntime_version", "quantize",
     "register_strategy", "scoring", "search", "text_samples", "worker",
 ]

@@ -369,6 +369,13 @@ class Quantized:
         return f"<Quantized {len(self.nodes)} nodes, {len(self.skipped)} in float, {len(self.model)} bytes>"
 
 
+def load_custom_operators(library: Union[str, "os.PathLike[str]"]) -> None:
+    """Makes the operators of a shared library, written for ONNX Runtime, known to all models that this process opens from now on. For searches
+    the key custom_op_library says the same. Runs code of the library. Raises QuasarError for a file that is none.
+    """
+    _core.load_custom_operators(os.fspath(library))
+
+
 def quantize(model: Model, output: Union[None, str, "os.PathLike[str]"] = None, scheme: Union[str, Mapping[str, Any]] = "A8W8", calib: Samples = None, *,
              target: str = "", ranges: Optional[Mapping[str, Any]] = None) -> Quantized:
     """Quantizes a model with one configuration, without a search.

@@ -259,7 +259,7 @@ def crew(workers: Workers, words: Dict[str, Any]) -> Iterator[None]:
             words["study_storage_db"] = address
         elif not address.startswith(("postgresql://", "postgres://")):
             raise _core.QuasarError("workers need a database that they share: study_storage_db='postgresql://user@host:port/database', or none, and one is made")
-        options = {"study": str(words.get("study_name") or "AutoSearch"), "allow_code": "search_evaluator" in words}
+        options = {"study": str(words.get("study_name") or "AutoSearch"), "allow_code": "search_evaluator" in words or "custom_op_library" in words}
         # The leader's own share of this machine.
         before = {name: os.environ.get(name) for name in ("MPI_LOCALNRANKS", "MPI_LOCALRANKID")}
         if isinstance(pool, _Processes):

@@ -18,6 +18,7 @@
 #include "quasar/quant/given_ranges.hpp"
 #include "quasar/quant/target.hpp"
 #include "quasar/report/writer.hpp"
+#include "quasar/runtime/custom_operators.hpp"
 #include "quasar/runtime/session.hpp"
 #include "quasar/search/pruner.hpp"
 #include "quasar/search/sampler.hpp"
@@ -180,6 +181,7 @@ void bind_models(py::module_& module) {
       .def("inputs", [](const Inference& self) { return self.values(true); })
       .def("outputs", [](const Inference& self) { return self.values(false); })
       .def("path", &Inference::path);
+  module.def("load_custom_operators", [](const std::string& library) { runtime::load_custom_operators(library); });
   module.def("quantize", &quantize);
   module.def("evaluate", &evaluate);
   module.def("inspect", &inspect);

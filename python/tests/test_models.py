@@ -37,6 +37,12 @@ class Models(Case):
                       lambda: quasar.quantize("int8.onnx", "int8.onnx", calib=self.calibration[0])]:
             self.assertRaises(quasar.QuasarError, wrong)
 
+    def test_libraries_of_operators_are_files_of_code(self):
+        with self.assertRaisesRegex(quasar.QuasarError, "no.so' does not exist"):
+            quasar.load_custom_operators("no.so")
+        with self.assertRaisesRegex(quasar.QuasarError, "cannot be used"):
+            quasar.load_custom_operators(MODEL)
+
     def test_a_session_runs_a_model(self):
         session = quasar.Session(MODEL)
         self.assertEqual(session.inputs, [("image", "float32", [-1, 1, 8, 8])])

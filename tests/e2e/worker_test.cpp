@@ -145,6 +145,19 @@ TEST_F(Workers, ADatabaseRunsNothing) {
       << unsure.output();
 }
 
+TEST_F(Workers, ADatabaseLoadsNoOperators) {
+  Child leader(search({"--set", "n_trials=100000", "--set", std::string("custom_op_library=") + QUASAR_OPERATOR_LIBRARY}),
+               file("leader"));
+  ASSERT_TRUE(wait_for_trials(2)) << leader.output();
+  Child refused({"worker", server->url()}, file("refused"));
+  EXPECT_EQ(refused.wait(), 1);
+  EXPECT_NE(refused.output().find("has a custom_op_library, whose code the study names"), std::string::npos) << refused.output();
+  Child allowed({"worker", server->url(), "--allow-code", "--until-idle", "600"}, file("allowed"));
+  for (int i = 0; i < 6000 * patience && allowed.output().find("trial ") == std::string::npos; ++i)
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  EXPECT_NE(allowed.output().find("trial "), std::string::npos) << allowed.output();
+}
+
 // The search itself may die: its workers go on, and it is continued.
 TEST_F(Workers, TheLeaderIsKilledAndContinued) {
   std::optional<Child> leader(std::in_place, search(), file("leader"));

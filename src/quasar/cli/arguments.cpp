@@ -16,11 +16,21 @@
 #include "quasar/base/yaml.hpp"
 #include "quasar/job/job.hpp"
 #include "quasar/quant/config/option_keys.hpp"
+#include "quasar/runtime/custom_operators.hpp"
 
 namespace quasar::cli {
 
 const char* const data_help =
     "a .npz file, a folder of .npy files, of pictures or of test_data_set_*, 'random', or a .yaml file with a reader";
+
+void OperatorLibraries::define(CLI::App& app) {
+  app.add_option("--custom-op-library", paths_,
+                 "a shared library with operators that ONNX Runtime does not have; may be given several times");
+}
+
+void OperatorLibraries::load() const {
+  for (const auto& path : paths_) runtime::load_custom_operators(path);
+}
 
 const char* const as_is_help = "folders of pictures: the model takes values of 0 to 255 as they are";
 

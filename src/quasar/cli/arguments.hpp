@@ -36,4 +36,16 @@ void check_outputs(const std::vector<Output>& outputs, OverwriteGuard files = {}
 
 extern const char* const data_help;
 
+// --custom-op-library: libraries with operators that ONNX Runtime does not have.
+class OperatorLibraries {
+ public:
+  void define(CLI::App& app);
+  // Throws Error for a file that is none.
+  void load() const;
+  const std::vector<std::string>& paths() const { return paths_; }
+
+ private:
+  std::vector<std::string> paths_;
+};
+
 }  // namespace quasar::cli

@@ -25,8 +25,8 @@ QUASAR_API void save(const Model& model, const std::filesystem::path& path, Exte
 
 // Why Quasar cannot treat this model (unknown operator domain, quantized already with no weights left in float), with the
 // offending node;
-// "" when it can.
-QUASAR_API std::string obstacle(const Model& model);
+// "" when it can. `custom_operators`: whether ONNX Runtime was given libraries of operators, which may have those of any domain.
+QUASAR_API std::string obstacle(const Model& model, bool custom_operators = false);
 
 // Raises ONNX's own opset to at least `version` by ONNX's version converter (up to 17). Throws Error naming the operator that
 // cannot be converted.

@@ -85,7 +85,7 @@ std::string quantized_already(const std::string& label) {
 std::string obstacle_of(const std::string& label, const std::string& domain, const std::string& op) {
   if (std::find(known_domains.begin(), known_domains.end(), domain) == known_domains.end()) {
     return label + " has the operator " + op + " of the domain '" + domain +
-           "', which Quasar does not know; custom operators ('custom_op_library') are not supported yet";
+           "', which ONNX Runtime does not have; 'custom_op_library' (--custom-op-library) names the library that has it";
   }
   return "";
 }
@@ -121,8 +121,10 @@ std::string first_quantized(const Model& model) {
 }  // namespace
 
 // What is quantized in part keeps what it has, and the rest can be done.
-std::string obstacle(const Model& model) {
-  if (std::string found = first_in_nodes(model, obstacle_of); !found.empty()) return found;
+std::string obstacle(const Model& model, bool custom_operators) {
+  if (!custom_operators) {
+    if (std::string found = first_in_nodes(model, obstacle_of); !found.empty()) return found;
+  }
   const std::string quantized = first_quantized(model);
   return quantized.empty() || has_float_weights(model) ? "" : quantized_already(quantized);
 }

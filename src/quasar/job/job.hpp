@@ -68,6 +68,7 @@ struct Job {
   Json words = Json::object();  // as given (after preset and --set), for the study and best_config.yaml
   std::filesystem::path base;   // relative paths start here
   std::filesystem::path model;
+  std::vector<std::filesystem::path> operator_libraries;  // custom_op_library
   std::string target;
   SampleKeys samples;
   Aim aim;

@@ -18,6 +18,10 @@ namespace {
 std::vector<OptionSpec> own_keys() {
   return {
       {.name = "model_input", .fallback = "", .help = "the float ONNX model", .local = true},
+      {.name = "custom_op_library",
+       .fallback = nullptr,
+       .help = "a shared library with operators that ONNX Runtime does not have, or a list of them",
+       .local = true},
       {.name = "base_framework", .fallback = "onnx", .help = "always onnx", .choices = {"onnx"}},
       {.name = "calib_data_reader", .fallback = nullptr, .help = "samples that ranges are taken from", .local = true},
       {.name = "eval_data_reader", .fallback = nullptr, .help = "samples that candidates are scored on", .local = true},
@@ -175,17 +179,6 @@ std::vector<OptionSpec> own_keys() {
   };
 }
 
-// A key that a later version will bring, and the value that means "off".
-struct LaterKey {
-  std::string name;
-  Json off;
-};
-
-const std::vector<LaterKey>& later_keys() {
-  static const std::vector<LaterKey> all{{"custom_op_library", nullptr}};
-  return all;
-}
-
 const OptionSpec* find_key(const std::string& name) {
   for (const auto& spec : job_keys()) {
     if (normalized(spec.name) == normalized(name)) return &spec;
@@ -252,27 +245,6 @@ Json canonical_keys(const Json& words) {
 
 namespace {
 
-bool is_later_key(const std::string& name) {
-  return std::ranges::any_of(later_keys(), [&](const LaterKey& later) { return normalized(later.name) == normalized(name); });
-}
-
-}  // namespace
-
-void refuse_later_keys(Json& words) {
-  const Json given = words;
-  for (const auto& later : later_keys()) {
-    for (const auto& [name, value] : given.items()) {
-      if (normalized(name) != normalized(later.name)) continue;
-      if (!value.is_null() && value != later.off) {
-        throw Error("key '" + later.name + "' is not yet supported (" + later.name + ": " + later.off.dump() + " is accepted)");
-      }
-      words.erase(name);
-    }
-  }
-}
-
-namespace {
-
 // Keys of other tools for what has another form here.
 const std::map<std::string, std::string>& foreign_keys() {
   static const std::string in_float =
@@ -297,7 +269,7 @@ void check_places(const Json& words) {
   for (const auto& spec : job_keys()) names.push_back(spec.name);
   for (const auto& [name, place] : nested_keys()) names.push_back(name);
   for (const auto& [name, value] : words.items()) {
-    if (find_key(name) != nullptr || is_later_key(name)) continue;
+    if (find_key(name) != nullptr) continue;
     if (const auto foreign = foreign_keys().find(normalized(name)); foreign != foreign_keys().end())
       throw Error("configuration: unknown option '" + name + "'; " + foreign->second);
     const std::string near = nearest(name, names);
@@ -355,10 +327,16 @@ Json in_full(const Json& reader) {
 }
 
 Json with_paths_from(const std::string& path, const Json& value, const fs::path& folder) {
-  static const std::vector<std::string> files{"model_input", "output_dir", "temp_dir", "statistics_dir", "warm_start"};
+  static const std::vector<std::string> files{"model_input",    "output_dir", "temp_dir",
+                                              "statistics_dir", "warm_start", "custom_op_library"};
   const std::string key = path.substr(0, path.find('.'));
   if (key == "warm_start" && value.is_string()) search::refuse_misspelt(key, value.get<std::string>());
-  if (std::ranges::find(files, key) != files.end()) return rooted(value, folder);
+  if (std::ranges::find(files, key) != files.end()) {
+    if (!value.is_array()) return rooted(value, folder);
+    Json out = Json::array();
+    for (const Json& one : value) out.push_back(rooted(one, folder));
+    return out;
+  }
   if (!is_reader(key)) {
     return key == "study_storage_db" && value.is_string() ? Json(sqlite_from(folder, value.get<std::string>())) : value;
   }

@@ -6,9 +6,6 @@
 
 namespace quasar::tune {
 
-// Takes out keys that a later version brings, where they are switched off; throws Error where they are not.
-void refuse_later_keys(Json& words);
-
 // Throws Error, which says where it belongs, for a key at the top level that is one of a nested mapping, or nearly.
 void check_places(const Json& words);
 

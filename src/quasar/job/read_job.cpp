@@ -235,6 +235,18 @@ void give_goal(Job& job, Json& words, const KnownStrategies& strategies) {
                          " may be lost, Neural Compressor's default");
 }
 
+std::vector<fs::path> operator_libraries(const Options& keys, const fs::path& base) {
+  std::vector<fs::path> out;
+  if (!keys.has("custom_op_library")) return out;
+  const Json& given = keys.json("custom_op_library");
+  for (const Json& one : given.is_array() ? given : Json::array({given})) {
+    if (!one.is_string() || one == "")
+      throw Error("custom_op_library is " + given.dump() + ", but must be a path or a list of paths");
+    out.push_back(from(base, one.get<std::string>()));
+  }
+  return out;
+}
+
 // Without what must not be written anywhere.
 Json without_secrets(const Json& words) {
   if (!words.is_object() && !words.is_array()) return words;
@@ -260,11 +272,11 @@ Job read_job(const Json& given, const fs::path& base, const KnownStrategies& str
   JobTranslation v1 = job_from_v1(job.words);
   job.translated = v1.translated;
   job.warnings = std::move(v1.notes);
-  refuse_later_keys(v1.words);
   give_goal(job, v1.words, strategies);
   const Options keys(job_keys(), v1.words, "configuration");
   if (keys.text("model_input").empty()) throw Error("model_input is required: the path of the float ONNX model");
   job.model = from(base, keys.text("model_input"));
+  job.operator_libraries = operator_libraries(keys, base);
   job.samples = samples_of(keys);
   job.target = target_of(job, keys, v1.words);
   if (keys.has("saturation"))

@@ -11,6 +11,7 @@
 #include "quasar/graph/load.hpp"
 #include "quasar/graph/plain_gemm.hpp"
 #include "quasar/ops/parts_of_functions.hpp"
+#include "quasar/runtime/custom_operators.hpp"
 #include "quasar/runtime/rewritten.hpp"
 
 namespace quasar::runtime {
@@ -53,7 +54,7 @@ void strip_imports(graph::Model& model, const graph::Model& original) {
 // In float32, and of an opset whose operators can be quantized.
 graph::Model modern(const graph::Model& given) {
   const graph::Model model = graph::half_to_float(given);
-  if (const std::string why = graph::obstacle(model); !why.empty()) throw Error(why);
+  if (const std::string why = graph::obstacle(model, !custom_operator_libraries().empty()); !why.empty()) throw Error(why);
   const int64_t opset = model.opset();
   if (opset == 0 || opset >= oldest_opset) return model;
   graph::Model raised = graph::raise_opset(model, oldest_opset);

@@ -20,6 +20,7 @@
 #include "quasar/graph/page_out.hpp"
 #include "quasar/graph/skeleton.hpp"
 #include "quasar/ops/overflow.hpp"
+#include "quasar/runtime/custom_operators.hpp"
 #include "quasar/runtime/execution_provider.hpp"
 #include "quasar/runtime/messages.hpp"
 #include "quasar/runtime/observe_op.hpp"
@@ -96,6 +97,7 @@ Ort::SessionOptions ort_options(const SessionOptions& options, const ModelFacts&
   if (!options.integer_kernels) out.AddConfigEntry("session.disable_quant_qdq", "1");
   if (exact) out.AddConfigEntry("session.x64quantprecision", "1");
   if (facts.observed) out.Add(observe_operators());
+  for (const auto& library : custom_operator_libraries()) out.RegisterCustomOpsLibrary(library.c_str());
   if (!options.profile.empty()) out.EnableProfiling(options.profile.c_str());
   if (!options.disabled_optimizers.empty()) {
     out.AddConfigEntry("optimization.disable_specified_optimizers", options.disabled_optimizers.c_str());

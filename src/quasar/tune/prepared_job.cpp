@@ -13,6 +13,7 @@
 #include "quasar/quant/blocks.hpp"
 #include "quasar/quant/node_names.hpp"
 #include "quasar/quant/pairs.hpp"
+#include "quasar/runtime/custom_operators.hpp"
 #include "quasar/runtime/device.hpp"
 #include "quasar/runtime/prepare.hpp"
 #include "quasar/search/prior_trials.hpp"
@@ -133,6 +134,7 @@ size_t most_samples(const Job& job, const Spaces& spaces) {
 PreparedJob prepare(const Job& job) {
   PreparedJob prepared;
   for (const auto& device : job.devices) runtime::check_device(device);
+  for (const auto& library : job.operator_libraries) runtime::load_custom_operators(library);
   prepared.spaces = read_spaces(job);
   prepared.strategy = strategies::table().make(job.strategy);
   prepared.strategy->check(job, prepared.spaces);

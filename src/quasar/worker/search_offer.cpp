@@ -42,7 +42,8 @@ std::string names_of(const std::vector<const search::StudyRecord*>& studies) {
 
 // What the machine of a worker decides for itself, whatever the study says. Where samples and the model lie is told first.
 bool is_of_leader_alone(const std::string& key) {
-  static const std::set<std::string> files{"model_input", "calib_data_reader", "eval_data_reader", "data_reader"};
+  static const std::set<std::string> files{"model_input", "calib_data_reader", "eval_data_reader", "data_reader",
+                                           "custom_op_library"};
   static const std::set<std::string> teaching{"warm_start", "warm_start_study"};
   const auto known = std::ranges::find(job_keys(), key, &OptionSpec::name);
   return known != job_keys().end() && known->local && !files.contains(key) && !teaching.contains(key);
@@ -59,6 +60,9 @@ SearchOffer offer_in(const search::StudyRecord& study, const Studies& studies, c
   if (!words.is_object()) throw Error("the study '" + study.name + "' is damaged: its configuration is no mapping");
   if (const Json evaluator = words.value("search_evaluator", Json()); !evaluator.is_null() && !wanted.allow_code)
     refuse_offer(study, wanted, "has a search_evaluator, which runs what the study names: " + evaluator.dump(),
+                 "; whoever can write to the database can have written that. If you trust them, give --allow-code, ");
+  if (const Json library = words.value("custom_op_library", Json()); !library.is_null() && !wanted.allow_code)
+    refuse_offer(study, wanted, "has a custom_op_library, whose code the study names: " + library.dump(),
                  "; whoever can write to the database can have written that. If you trust them, give --allow-code, ");
   if (const Json teacher = words.value("warm_start", Json()); teacher.is_string() && search::is_shared_storage(teacher))
     refuse_offer(study, wanted, "has a warm_start on a server that only the study names: " + without_password(teacher),

@@ -12,6 +12,7 @@
 #include "quasar/inspect/first_search.hpp"
 #include "quasar/job/preset.hpp"
 #include "quasar/report/recorded_search.hpp"
+#include "quasar/runtime/custom_operators.hpp"
 #include "quasar/strategy/parse_job.hpp"
 
 namespace quasar::cli::commands {
@@ -35,6 +36,7 @@ class Automatic final : public Command {
     app.add_option("--set", settings_, "KEY=VALUE replaces one key of what is taken");
     app.add_flag("--dry-run", dry_run_, "say what is taken, print search.yaml, and stop");
     app.add_flag("--quiet", quiet_, "only warnings and the result");
+    libraries_.define(app);
     app.add_flag("--json", json_, json_help);
     app.footer("Example: quasar auto model.onnx photos --time 2m");
   }
@@ -42,6 +44,7 @@ class Automatic final : public Command {
   bool results_are_files() const override { return !dry_run_; }
 
   int run() override {
+    libraries_.load();
     tune::FirstSearch first = tune::first_search({.model = fs::absolute(model_),
                                                   .data = data_argument(data_, as_is_),
                                                   .base = fs::current_path(),
@@ -51,6 +54,8 @@ class Automatic final : public Command {
                                                   .loss = loss_,
                                                   .seconds = tune::seconds_of(time_),
                                                   .output_dir = fs::absolute(output_dir_)});
+    if (const auto libraries = runtime::custom_operator_libraries(); !libraries.empty())
+      first.words["custom_op_library"] = libraries;
     apply_settings(first.words, settings_);
     for (const auto& setting : settings_) first.lines.push_back("set: " + setting + ", instead of what stands above (--set)");
     const std::string file = tune::file_of(first);
@@ -74,6 +79,7 @@ class Automatic final : public Command {
   std::optional<double> loss_;
   std::vector<std::string> settings_;
   bool as_is_ = false, dry_run_ = false, quiet_ = false, json_ = false;
+  OperatorLibraries libraries_;
 };
 
 }  // namespace

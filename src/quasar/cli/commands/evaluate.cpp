@@ -35,6 +35,7 @@ class Evaluate final : public Command {
                        "the model's head is measured by]");
     app.add_option("--decoder", decoder_, "of a detector's outputs, for mAP: a name, or '{name: yolov5, score_threshold: 0.1}'");
     app.add_option("--runtime", runtime_, "what the model runs in: onnxruntime (default), openvino or qnn_htp");
+    libraries_.define(app);
     app.add_flag("--json", json_, json_help);
     app.footer(
         "Where a number alone says something, a word stands behind it: good, check or broken.\nExample: quasar evaluate "
@@ -42,6 +43,7 @@ class Evaluate final : public Command {
   }
 
   int run() override {
+    libraries_.load();
     const graph::Model model = graph::load(model_);
     const graph::Model reference = reference_.empty() ? model : suited(graph::load(reference_), model);
     const auto samples = tune::open_data(data_argument(data_, as_is_), reference);
@@ -119,6 +121,7 @@ class Evaluate final : public Command {
   std::vector<std::string> metrics_{"parts", "cos"};
   const CLI::Option* metric_ = nullptr;
   bool json_ = false, as_is_ = false;
+  OperatorLibraries libraries_;
 };
 
 }  // namespace

@@ -53,6 +53,7 @@ class Inspect final : public Command {
         ->needs(samples);
     app.add_flag("--as-is", as_is_, as_is_help);
     add_output(app, "--html", page_, "also write all of it to this file, as a page");
+    libraries_.define(app);
     app.add_flag("--json", json_, json_help);
     app.footer(
         "A quantized model is checked against the rules of its target (xint8, openvino, qnn_htp, tensorrt); exit code 2 when it "
@@ -62,6 +63,7 @@ class Inspect final : public Command {
   }
 
   int run() override {
+    libraries_.load();
     check_outputs({{"--html", page_}}, inputs());
     Json words = configuration();
     if (words.is_object() && words.contains("target")) {  // best_config.yaml names the search's
@@ -211,6 +213,7 @@ class Inspect final : public Command {
   bool as_is_ = false, latency_ = false;
   std::vector<std::string> settings_;
   bool json_ = false;
+  OperatorLibraries libraries_;
 };
 
 }  // namespace

@@ -52,11 +52,13 @@ class Quantize final : public Command {
                    "QDQ (pairs around operators, the default) or QOperator (operators on 8-bit codes)");
     app.add_option("--target", target_, "what the model must run on [that of the study or of best_config.yaml, else ort_cpu]");
     app.add_option("--set", settings_, "KEY=VALUE replaces one key of the configuration");
+    libraries_.define(app);
     app.add_flag("--json", json_, json_help);
     app.footer("Example: quasar quantize model.onnx -o int8.onnx --scheme U8S8_CHANNEL --calib calib.npz");
   }
 
   int run() override {
+    libraries_.load();
     const auto trial = past_trial();
     if (model_.empty() && !trial) throw Error("model is required: the path of the float ONNX model");
     if (model_.empty()) model_ = trial->model().string();
@@ -178,6 +180,7 @@ class Quantize final : public Command {
       format_, target_;
   std::optional<int64_t> trial_;
   std::vector<std::string> settings_;
+  OperatorLibraries libraries_;
 };
 
 }  // namespace

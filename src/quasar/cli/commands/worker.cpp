@@ -31,7 +31,8 @@ class Worker final : public Command {
     app.add_option("--storage", storage_, "postgresql://user@host:port/database, as the search has it");
     app.add_option("--study", study_, "name of the search's study (default AutoSearch; of an address alone: the one that runs)");
     app.add_option("--wait", patience_, "seconds to wait for the search to begin (default 600)");
-    app.add_flag("--allow-code", allow_code_, "run the evaluator that the study names, where the database alone is given");
+    app.add_flag("--allow-code", allow_code_,
+                 "run the evaluator and the operators' library that the study names, where the database alone is given");
     app.add_option("--drain", drain_, "on SIGTERM finish what runs for so many seconds, and end with 0");
     app.add_option("--until-idle", until_idle_, "end with 0 when there has been nothing to do for so many seconds");
     app.add_flag("--quiet", quiet_, "only warnings and the result");
