@@ -1,5 +1,7 @@
 #include "quasar/quant/dynamic_nodes.hpp"
 
+#include <algorithm>
+
 #include "quasar/base/error.hpp"
 #include "quasar/ops/constants.hpp"
 #include "quasar/quant/codes/weights.hpp"
@@ -43,6 +45,21 @@ std::vector<std::string> add_params(const std::string& name, const QuantParams& 
           context.add(name + "_zero_point", codes_tensor(params.type, shape, params.zero_points))};
 }
 
+// [channels] -> [channels, 1, 1 …]
+Tensor per_plane(const Tensor& values, size_t axes) {
+  Shape shape{static_cast<int64_t>(values.count())};
+  shape.resize(axes + 1, 1);
+  return values.reshaped(shape);
+}
+
+// Of a convolution over this many axes, whose weights have one zero point.
+std::vector<std::string> add_conv_params(const std::string& name, const QuantParams& params, size_t axes,
+                                         const RewriteContext& context) {
+  const Tensor scales = Tensor::of(Shape{static_cast<int64_t>(params.scales.size())}, params.scales);
+  return {context.add(name + "_scale", per_plane(scales, axes)),
+          context.add(name + "_zero_point", codes_tensor(params.type, {}, std::vector<int32_t>{params.zero_points.front()}))};
+}
+
 graph::Node made(const std::string& type, const std::string& name, std::vector<std::string> inputs,
                  std::vector<std::string> outputs) {
   return {.name = name, .op_type = type, .domain = "", .inputs = std::move(inputs), .outputs = std::move(outputs)};
@@ -75,8 +92,9 @@ Tensor as_planned(const graph::Node& node, const Tensor& weights) {
   return node.is("LSTM") ? as_matrix(weights) : weights;
 }
 
-std::vector<graph::Node> matmul_integer(const graph::Node& node, const NodePlan& plan, const RewriteContext& context) {
+std::vector<graph::Node> product_on_codes(const graph::Node& node, const NodePlan& plan, const RewriteContext& context) {
   std::vector<graph::Node> out;
+  const bool conv = node.is("Conv");
   const std::string& input = node.inputs.at(0);
   auto& quantized = context.quantized[input];
   if (quantized.empty()) {
@@ -87,18 +105,48 @@ std::vector<graph::Node> matmul_integer(const graph::Node& node, const NodePlan&
   Tensor codes = codes_of(*plan.weight, constant(node, 1, context));
   if (node.is("Gemm") && node.integer("transB", 0) != 0) codes = transposed(codes);
   const std::string stored = context.add(weights + "_quantized", codes);
-  const auto params = add_params(weights, params_of(*plan.weight), context);
+  const auto params = conv ? add_conv_params(weights, params_of(*plan.weight), codes.shape().size() - 2, context)
+                           : add_params(weights, params_of(*plan.weight), context);
   const std::string sum = context.fresh(node.name + "_sum"), wide = context.fresh(node.name + "_wide");
   const std::string scale = context.fresh(node.name + "_scale");
   const bool has_bias = ops::has_input(node, 2);
   const std::string product = has_bias ? context.fresh(node.name + "_product") : node.outputs.at(0);
-  out.push_back(made("MatMulInteger", node.name, {quantized[0], stored, quantized[2], params[1]}, {sum}));
+  out.push_back(made(conv ? "ConvInteger" : "MatMulInteger", node.name, {quantized[0], stored, quantized[2], params[1]}, {sum}));
+  if (conv) out.back().attributes = node.attributes;
   out.push_back(made("Cast", context.fresh(node.name + "_Cast"), {sum}, {wide}));
   out.back().set({"to", static_cast<int64_t>(DataType::float32)});
   out.push_back(made("Mul", context.fresh(node.name + "_scales"), {quantized[1], params[0]}, {scale}));
   out.push_back(made("Mul", context.fresh(node.name + "_Mul"), {wide, scale}, {product}));
-  if (has_bias) out.push_back(made("Add", context.fresh(node.name + "_Add"), {product, node.inputs[2]}, {node.outputs.at(0)}));
+  if (!has_bias) return out;
+  std::string bias = node.inputs[2];
+  if (conv) bias = context.add(bias + "_planes", per_plane(constant(node, 2, context), codes.shape().size() - 2));
+  out.push_back(made("Add", context.fresh(node.name + "_Add"), {product, bias}, {node.outputs.at(0)}));
   return out;
+}
+
+bool is_worth_conv_integer(const graph::Node& node, const graph::Model& model) {
+  constexpr int64_t least_inputs = 16;
+  const Tensor* weights = node.is("Conv") ? ops::constant_input(node, 1, model) : nullptr;
+  const bool plain = !ops::has_input(node, 2) || ops::constant_input(node, 2, model) != nullptr;
+  return weights != nullptr && plain && weights->shape().size() == 4 && node.integer("group", 1) == 1 &&
+         weights->shape()[1] >= least_inputs;
+}
+
+std::optional<NodePlan> plan_conv(const graph::Node& node, const graph::Model& model, const Config& config, std::string& why) {
+  const Tensor* weights = ops::constant_input(node, 1, model);
+  if (!ops::is_quantizable_constant(weights, "weights", why)) return std::nullopt;
+  if (bits_of(config.weight.type) != 8 || config.weight.granularity == Granularity::group) {
+    why = "ConvInteger takes weights of 8 bits, per tensor or channel";
+    return std::nullopt;
+  }
+  NodePlan plan{.form = NodeForm::dynamic};
+  plan.weight = ConstantPlan{1, weight_params(*weights, 0, config.weight)};
+  // ONNX Runtime (1.30) multiplies weights by values, and for int8 in the first place it has a plain loop only.
+  limit_sums(*plan.weight, node, *weights, Saturation::unsigned_weights, 255, config.weight.scale_type);
+  const auto& zero_points = plan.weight->params.zero_points;
+  if (std::ranges::all_of(zero_points, [&](int32_t zero) { return zero == zero_points.front(); })) return plan;
+  why = "ConvInteger takes weights of one zero point";
+  return std::nullopt;
 }
 
 std::optional<NodePlan> plan_lstm(const graph::Node& node, const graph::Model& model, const Config& config, std::string& why) {

@@ -1,5 +1,5 @@
 // Dynamic quantization: activations are quantized at run time, from each input's least and greatest value, to uint8.
-//   x -> DynamicQuantizeLinear -> q, s, z;   y = (MatMulInteger(q, Q, z, Z) as float) · s · S + b
+//   x -> DynamicQuantizeLinear -> q, s, z;   y = (MatMulInteger(q, Q, z, Z) as float) · s · S + b, or ConvInteger
 #pragma once
 
 #include <optional>
@@ -11,8 +11,14 @@
 
 namespace quasar::quant {
 
-// MatMul or Gemm with a constant matrix: one scale, or one per output.
-std::vector<graph::Node> matmul_integer(const graph::Node& node, const NodePlan& plan, const RewriteContext& context);
+// MatMul, Gemm or Conv with constant weights: one scale, or one per output.
+std::vector<graph::Node> product_on_codes(const graph::Node& node, const NodePlan& plan, const RewriteContext& context);
+
+// Whether ONNX Runtime's ConvInteger takes no longer than the Conv does in float, about: over planes, without groups, of 16
+// inputs or more. Others take up to four times as long.
+bool is_worth_conv_integer(const graph::Node& node, const graph::Model& model);
+// A Conv with weights of one zero point.
+std::optional<NodePlan> plan_conv(const graph::Node& node, const graph::Model& model, const Config& config, std::string& why);
 
 // LSTM with constant weights (plan.weight: W, plan.constants[0]: R): symmetric codes, one scale per tensor, or per gate
 // and unit. The parameters are those of the weights as a matrix [directions · 4 · hidden, inputs].

@@ -89,7 +89,8 @@ class Placing {
       const NodeForm form = form_of_node(node);
       const LayerRule* rule = rule_for(node, config_);
       const bool named_table = form == NodeForm::weights_only && rule != nullptr && is_table(node, model_) && node.is("Gather");
-      if (!has_weights_for(form, node, model_) && !named_table) continue;
+      const bool named_conv = form == NodeForm::dynamic && rule != nullptr && is_worth_conv_integer(node, model_);
+      if (!has_weights_for(form, node, model_) && !named_table && !named_conv) continue;
       std::string why = "excluded";
       if (is_in_closed_body(node)) {
         leave_by_choice(node.name, body_off);

@@ -118,11 +118,16 @@ std::string why_not_alone(NodeForm form, const graph::Node& node, const graph::M
                                      : "its table has " + std::to_string(table->count()) + " values: tables of fewer than " +
                                            std::to_string(least_table) + " stay in float";
   }
-  return "with scales found at run time, only MatMul, Gemm and LSTM with constant weights and tables of Gather are quantized";
+  if (node.is("Conv") && ops::constant_input(node, 1, model) != nullptr && !is_worth_conv_integer(node, model))
+    return "with scales found at run time, convolutions in groups, of fewer than 16 inputs or along one axis are slower than in "
+           "float";
+  return "with scales found at run time, only MatMul, Gemm and LSTM with constant weights and tables of Gather are quantized" +
+         std::string(is_worth_conv_integer(node, model) ? ", and a Conv that a rule names (scheme DYNAMIC_CONV)" : "");
 }
 
 std::optional<NodePlan> plan_alone(const graph::Node& node, const graph::Model& model, const Config& config, std::string& why) {
   if (node.is("LSTM")) return plan_lstm(node, model, config, why);
+  if (node.is("Conv")) return plan_conv(node, model, config, why);
   if (node.is("Gather")) {
     if (form_of(config.activation) == NodeForm::weights_only) return plan_table_in_blocks(node, model, config.weight, why);
     return plan_gather(node, model, config.weight, why);
@@ -135,7 +140,7 @@ std::vector<graph::Node> rewrite_alone(const graph::Node& node, const NodePlan& 
   if (node.is("Gather") && plan.form == NodeForm::weights_only) return {gather_block_quantized(node, plan, context)};
   if (node.is("Gather")) return gather_codes(node, plan, context);
   if (plan.form == NodeForm::weights_only || are_in_blocks(plan.weight->params)) return {matmul_nbits(node, plan, context)};
-  return matmul_integer(node, plan, context);
+  return product_on_codes(node, plan, context);
 }
 
 }  // namespace quasar::quant

@@ -2,7 +2,8 @@
 //   weights only   MatMul, Gemm -> com.microsoft MatMulNBits: codes of 2, 4 or 8 bits in blocks along the inputs; tables of
 //   Gather
 //                  for which there is a rule -> GatherBlockQuantized
-//   dynamic        MatMul, Gemm -> DynamicQuantizeLinear, MatMulInteger (ONNX Runtime makes one kernel of them); with 4 bits or
+//   dynamic        MatMul, Gemm -> DynamicQuantizeLinear, MatMulInteger (ONNX Runtime makes one kernel of them); Conv ->
+//                  DynamicQuantizeLinear, ConvInteger; with 4 bits or
 //                  blocks MatMulNBits that multiplies in integers; LSTM -> com.microsoft DynamicQuantizeLSTM; Gather -> codes, DQ
 #pragma once
 

@@ -72,7 +72,8 @@ class Supply {
     if (!inside_.empty()) return text + " but inside " + place();
     const size_t convs = static_cast<size_t>(std::ranges::count(model_.nodes, "Conv", &graph::Node::op_type));
     if (convs > 0)
-      text += "; its " + counted({{"Conv", convs}}) + " need a scheme with calibration samples, such as U8S8_CHANNEL";
+      text += "; its " + counted({{"Conv", convs}}) + " need a scheme with calibration samples, such as U8S8_CHANNEL" +
+              (form_ == quant::NodeForm::dynamic ? ", or DYNAMIC_CONV, which makes them smaller and seldom faster" : "");
     return text;
   }
 
