@@ -7,7 +7,8 @@ from pathlib import Path
 import numpy
 
 import quasar
-from digits import MODEL, Case
+from digits import MODEL, Case, fake_judge
+from quasar import _core, _openvino
 
 cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache", "quasar", "openvino")
 sys.path.append(str(cache))
@@ -121,15 +122,23 @@ class WithoutOpenVino(Case):
         before = os.environ.get("QUASAR_OPENVINO")
         self.addCleanup(lambda: os.environ.pop("QUASAR_OPENVINO") if before is None else os.environ.update(QUASAR_OPENVINO=before))
         os.environ["QUASAR_OPENVINO"] = "nowhere"
-        # A library that was opened before stays open: only a process that has none can miss it.
-        if openvino is None:
-            with self.assertRaisesRegex(quasar.QuasarError, "runtime is openvino, but QUASAR_OPENVINO is 'nowhere'.*pip install openvino"):
-                self.search(runtime="openvino", n_trials=1)
-            found = self.search(target="openvino", n_trials=1)
-            self.assertEqual(found.result["judge"]["library"], "ONNX Runtime")
-            self.assertTrue(any("scored and timed by ONNX Runtime" in warning for warning in found.result["warnings"]))
+        with self.assertRaisesRegex(quasar.QuasarError, "runtime is openvino, but .*QUASAR_OPENVINO is 'nowhere'.*pip install openvino"):
+            self.search(runtime="openvino", n_trials=1)
+        found = self.search(target="openvino", n_trials=1)
+        self.assertEqual(found.result["judge"]["library"], "ONNX Runtime")
+        self.assertTrue(any("scored and timed by ONNX Runtime" in warning for warning in found.result["warnings"]))
         with self.assertRaisesRegex(quasar.QuasarError, "did you mean 'openvino'"):
             self.search(runtime="openvin", n_trials=1)
+
+    def test_a_crash_and_a_refusal_cost_one_trial_each(self):
+        self.addCleanup(_openvino.offer)
+        _core.judge_by([str(fake_judge(self.folder, dies=1, refuses=2))])
+        found = self.search(runtime="openvino", n_trials=4, n_jobs=1, metric=["L2"])
+        self.assertEqual(found.result["judge"]["library"], "Fake")
+        failed = [trial.error for trial in quasar.Study(Path(found.output_dir, "auto_search.db")).trials if trial.state == "failed"]
+        self.assertEqual(len(failed), 2)
+        self.assertTrue(any("the process of OpenVINO ended with signal 11" in why and "bad luck" in why for why in failed), failed)
+        self.assertTrue(any("OpenVINO cannot open the model: no such operator" in why for why in failed), failed)
 
 
 if __name__ == "__main__":
