@@ -99,6 +99,20 @@ class InOpenVino(Case):
         again = quasar.evaluate(found.best_model, self.evaluation[0], MODEL, ["L2"], runtime="openvino")["metrics"]["L2"]["value"]
         self.assertAlmostEqual(found.metrics["L2"], again, delta=1e-6 * again)
         self.assertEqual(quasar.inspect(str(found.best_model), target="openvino")["rules"]["violations"], [])
+        operators = found.result["best"]["operators"]
+        self.assertEqual(operators["by"], "OpenVINO")
+        self.assertEqual(operators["quantized"], 33)
+        self.assertEqual({layer["runs"] for layer in found.result["best"]["layers"] if layer["type"] == "Conv"}, {"integer"})
+
+    # uint8 weights: its plan says integers, and OpenVINO runs the layers in float.
+    def test_what_it_ran_in_float_is_told(self):
+        found = self.search(runtime="openvino", target="ort_cpu", n_trials=1, space={"scheme": ["U8S8_CHANNEL"], "saturation": ["unsigned"]})
+        precision = precisions(Path(found.best_model).read_bytes())
+        layers = {layer["node"]: layer for layer in found.result["best"]["layers"] if layer["type"] in ("Conv", "Gemm")}
+        self.assertEqual({node: in_eight_bits(node, precision) for node in layers}, {node: layer["runs"] == "integer" for node, layer in layers.items()})
+        in_float = [layer for layer in layers.values() if layer["runs"] == "float"]
+        self.assertGreater(len(in_float), 5)
+        self.assertIn("OpenVINO runs it in float", in_float[0]["why"])
 
     def test_another_runtime_begins_another_study(self):
         self.search(target="openvino", n_trials=1)

@@ -74,8 +74,9 @@ JudgeProcess::JudgeProcess(std::string name, const std::vector<std::string>& arg
   facts_ = ask({{"hello", 1}}, "be started", alive);
 }
 
-Json JudgeProcess::open(const std::filesystem::path& model, const graph::Model& of, bool& alive) {
+Json JudgeProcess::open(const std::filesystem::path& model, const graph::Model& of, const Json& more, bool& alive) {
   Json question = described(of);
+  question.update(more);
   question["model"] = model.string();
   return ask(question, "open the model", alive);
 }
@@ -196,7 +197,7 @@ struct JudgedModel::Impl {
       auto process = pool.take();
       bool is_alive = true;
       try {
-        process->open(file, model, is_alive);
+        process->open(file, model, Json::object(), is_alive);
       } catch (...) {
         if (is_alive) pool.give_back(std::move(process));
         throw;
@@ -228,6 +229,25 @@ struct JudgedModel::Impl {
     for (auto& process : free) pool.give_back(std::move(process));
   }
 };
+
+Json said_of(JudgePool& pool, const graph::Model& model, const Json& more) {
+  const TemporaryFolder folder;
+  const auto file = folder.path() / "model.onnx";
+  write_passing(file, model);
+  auto process = pool.take();
+  bool is_alive = true;
+  const auto give_back = [&] {
+    if (is_alive) pool.give_back(std::move(process));
+  };
+  try {
+    Json out = process->open(file, model, more, is_alive);
+    give_back();
+    return out;
+  } catch (...) {
+    give_back();
+    throw;
+  }
+}
 
 JudgedModel::JudgedModel(JudgePool& pool, const graph::Model& model, size_t at_once)
     : impl_(new Impl{.pool = pool, .inputs = {}, .outputs = model.outputs, .guard = {}, .given_back = {}, .free = {}}) {

@@ -26,10 +26,10 @@ class JudgeProcess {
   // What it said of itself: {library, version, device}.
   const Json& facts() const { return facts_; }
 
-  // What it says of the model in this file. `of`: whose inputs and outputs it has. Throws Error with the library's message when
-  // it refuses the model, and when the process hangs or dies, after which `alive` is false; Cancelled when the work of the
-  // calling thread is.
-  Json open(const std::filesystem::path& model, const graph::Model& of, bool& alive);
+  // What it says of the model in this file. `of`: whose inputs and outputs it has. `more`: what is asked besides. Throws Error
+  // with the library's message when it refuses the model, and when the process hangs or dies, after which `alive` is false;
+  // Cancelled when the work of the calling thread is.
+  Json open(const std::filesystem::path& model, const graph::Model& of, const Json& more, bool& alive);
 
   // One tensor per input -> one per output of the model that was opened last. Throws as open().
   std::vector<Tensor> run(const std::vector<graph::Value>& inputs, std::span<const Tensor> given, bool& alive);
@@ -48,6 +48,10 @@ class JudgeProcess {
   Process process_;
   Json facts_;
 };
+
+// What a process says of the model when it is asked to open it with `more` in the question. Throws as JudgeProcess::open().
+class JudgePool;
+Json said_of(JudgePool& pool, const graph::Model& model, const Json& more);
 
 // Processes that wait for their next model. Thread-safe.
 class JudgePool {

@@ -93,12 +93,22 @@ std::vector<graph::Value> given_inputs(const graph::Model& model) {
 
 // For one run at a time, on one thread that is not bound to a core: trials beside each other would share one. A second stream of
 // the same compiled model is no way to run two: with models of 16-bit codes it gave wrong values (2026.4).
-Handle compiled(const void* model) {
+// `profiled`: it takes down what its operations run in, which costs time.
+Handle compiled(const void* model, bool profiled) {
   void* made = nullptr;
-  expect(library().core_compile_model(core(), model, "CPU", 8, &made, "NUM_STREAMS", "1", "INFERENCE_NUM_THREADS", "1",
-                                      "INFERENCE_PRECISION_HINT", "f32", "ENABLE_CPU_PINNING", "NO"),
+  expect(library().core_compile_model(core(), model, "CPU", 10, &made, "NUM_STREAMS", "1", "INFERENCE_NUM_THREADS", "1",
+                                      "INFERENCE_PRECISION_HINT", "f32", "ENABLE_CPU_PINNING", "NO", "PERF_COUNT",
+                                      profiled ? "YES" : "NO"),
          "compile the model");
   return {made, library().compiled_free};
+}
+
+// The end of a kernel's name: "brgconv_avx512_I8" -> "i8"; "undef" has none.
+std::string type_in(const std::string& kernel) {
+  const size_t at = kernel.rfind('_');
+  std::string out = at == std::string::npos ? "" : kernel.substr(at + 1);
+  std::ranges::transform(out, out.begin(), [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
+  return out;
 }
 
 // What a run reads and writes: one thread at a time.
@@ -108,7 +118,26 @@ Handle request_of(const void* compiled) {
   return {made, library().request_free};
 }
 
+// The kernels are known before the first run.
+std::multimap<std::string, std::string> types_in(const Handle& model) {
+  const Handle made = compiled(model.get(), true), request = request_of(made.get());
+  ProfileOf profile{};
+  expect(library().request_get_profile(request.get(), &profile), "say what its operations compute in");
+  std::multimap<std::string, std::string> out;
+  for (const ProfileOfNode& one : std::span(profile.nodes, profile.size)) out.emplace(one.node, type_in(one.kernel));
+  library().profile_free(&profile);
+  return out;
+}
+
 }  // namespace
+
+std::multimap<std::string, std::string> types_computed_in(const graph::Model& model) {
+  return types_in(model_of(model));
+}
+
+std::multimap<std::string, std::string> types_computed_in(const std::filesystem::path& file) {
+  return types_in(model_in(file));
+}
 
 std::string shortened(const std::string& message) {
   constexpr size_t most = 400;
@@ -141,7 +170,7 @@ struct CompiledModel::Impl {
   Impl(const Handle& model, std::vector<graph::Value> its_inputs, std::vector<graph::Value> its_outputs, size_t at_once)
       : inputs(std::move(its_inputs)), outputs(std::move(its_outputs)) {
     for (size_t i = 0; i < at_once; ++i) {
-      models.push_back(compiled(model.get()));
+      models.push_back(compiled(model.get(), false));
       free.push_back(request_of(models.back().get()));
     }
     for (const auto& input : inputs) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <span>
 #include <string>
@@ -17,6 +18,11 @@ std::string version();
 
 // Throws Error, which says how to install it, where models cannot run in OpenVINO in this process.
 void start();
+
+// {operation: the type that it computes in, "i8" or "f32"} of the compiled model; "": it is part of another one's kernel.
+// Operations have the names of the model's nodes, or these with a suffix behind a slash. Throws Error with OpenVINO's message.
+std::multimap<std::string, std::string> types_computed_in(const graph::Model& model);
+std::multimap<std::string, std::string> types_computed_in(const std::filesystem::path& file);
 
 // A model ready to run on OpenVINO's CPU. Its float parts compute in float32 on every machine, also where OpenVINO would take 16
 // bits by itself: scores do not depend on the processor. run() may be called from several threads at once.

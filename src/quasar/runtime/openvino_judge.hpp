@@ -26,7 +26,8 @@ std::string obstacle();
 Json facts();
 
 // Answers questions from standard input until it ends; the answers go to standard output, and what OpenVINO prints to standard
-// error. {"hello": 1} -> {library, version, device}; {"model": file, "inputs": [{name, type}], "outputs": [names]} -> {};
+// error. {"hello": 1} -> {library, version, device}; {"model": file, "inputs": [{name, type}], "outputs": [names]} -> {}, and
+// with "nodes" -> {"computes": [[operation, type]]} as types_computed_in(), without a model that could run;
 // {"inputs": [{name, type, shape}], "from": file, "to": file} -> {"outputs": [{type, shape}]}; with "timed" in place of "to"
 // -> {"seconds": of one run}. What goes wrong: {"error": text}. -> the exit code.
 int answer_questions();
