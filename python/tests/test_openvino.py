@@ -131,6 +131,21 @@ class InOpenVino(Case):
         self.assertLess(float(numpy.mean(difference)), 0.02)
 
 
+@needs_openvino
+class ForTheNpu(Case):
+    def test_its_cpu_judges_and_says_so(self):
+        space = {"scheme": ["U8S8_CHANNEL"], "FixShapes": ["image:[1,1,8,8]"]}
+        found = self.search(target="openvino_npu", n_trials=1, space=space)
+        self.assertEqual(found.result["judge"]["library"], "OpenVINO")
+        self.assertTrue(any("judged on OpenVINO's CPU" in warning for warning in found.result["warnings"]))
+        self.assertIsNone(found.faster)
+        self.assertEqual(quasar.inspect(str(found.best_model), target="openvino_npu")["rules"]["violations"], [])
+
+    def test_open_shapes_are_told_before_the_first_trial(self):
+        with self.assertRaisesRegex(quasar.QuasarError, "FixShapes: \"image:"):
+            self.search(target="openvino_npu", n_trials=1, space={"scheme": ["U8S8_CHANNEL"]})
+
+
 class WithoutOpenVino(Case):
     def test_a_missing_library_is_one_clear_message(self):
         before = os.environ.get("QUASAR_OPENVINO")

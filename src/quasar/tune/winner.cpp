@@ -56,7 +56,7 @@ eval::Scores scores_of(const TrialContext& context, const search::Trial& trial, 
 bool is_in_own_library(const TrialContext& context) {
   const runtime::Library library = context.devices.first().library;
   return library != runtime::Library::onnxruntime && runtime::has_times(library) &&
-         context.target.runtime() == runtime::name_of(library);
+         context.target.runtime() == runtime::name_of(library) && context.target.stand_in().empty();
 }
 
 // The winner's latency, and its speed. Of a search that was interrupted or whose time is up, within half a second.
