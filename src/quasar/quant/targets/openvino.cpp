@@ -54,6 +54,7 @@ constexpr const char* shifted_border = "OpenVINO's CPU pads codes only where the
 class OpenVino final : public Target {
  public:
   bool runs(const graph::Node& node, const ops::Roles& roles, const Config& config, std::string& why) const override {
+    why.clear();
     if (is_simulated(config)) return true;
     const bool centred = config.activation.symmetric && config.activation.type == DataType::int8;
     if (is_sum(node)) {

@@ -59,6 +59,7 @@ std::string unfit_for_npu(const Scheme& activation, const Scheme& weight) {
 class OpenVinoNpu final : public Target {
  public:
   bool runs(const graph::Node& node, const ops::Roles&, const Config&, std::string& why) const override {
+    why.clear();
     if (!is_one_in(npu_sums, node) && !is_one_in(npu_joins, node) && !is_one_in(npu_others, node))
       why = "NNCF's table of OpenVINO's NPU has no codes for it: it runs in float16";
     return why.empty();

@@ -86,6 +86,7 @@ constexpr const char* without_its_own_scale =
 class QnnHtp final : public Target {
  public:
   bool runs(const graph::Node& node, const ops::Roles& roles, const Config& config, std::string& why) const override {
+    why.clear();
     const DataType type = config.activation.type;
     if (!is_byte(type) && type != DataType::uint16) {
       why = "QNN HTP has no codes of " + std::string(name_of(type)) + " for values; what is in float runs in float16 by itself";
