@@ -65,7 +65,13 @@ class OpenVinoNpu final : public Target {
     return why.empty();
   }
 
-  std::string remark(const Config&) const override { return ""; }
+  // Operators of 16 and of 8 bits side by side would join values of other scales, too.
+  std::string remark(const Config& config) const override {
+    if (config.activation.type == DataType::float32 || is_byte(config.activation.type)) return "";
+    return "values of 16 bits stand in NNCF's table of OpenVINO's NPU, but OpenVINO's CPU, which judges, runs them in float, as "
+           "a "
+           "simulation";
+  }
 
   std::string refuses(Format format) const override { return format == Format::qdq ? "" : "OpenVINO's NPU reads Q/DQ pairs"; }
 
@@ -142,9 +148,8 @@ class OpenVinoNpu final : public Target {
 
   static PairFault fault_of_npu_sum(const NodeInPairs& at) {
     const bool values = at.inputs.front().has_value(), factor = at.inputs.size() > 1 && at.inputs[1].has_value();
-    if (values == factor) return {};
-    return {"values",
-            std::string(values ? "what it is multiplied with" : "what it reads") + " is not quantized: it runs in float16"};
+    if (values || !factor) return {};  // one that is left in float may read what others need on a grid
+    return {"values", "what it is multiplied with is quantized, but what it reads is not: it runs in float16"};
   }
 
   static PairFault fault_of_join(const NodeInPairs& at) {
