@@ -21,7 +21,10 @@ import onnxruntime
 import openvino as ov
 
 CORE = ov.Core()
-CASES = {"U8S8_CHANNEL": [], "U8S8_CHANNEL, adaround": ["--set", "algorithms=adaround"]}
+ROUNDED = ["--set", "algorithms=adaround"]
+SMOOTHED = ["--set", "include_sq=true", "--set", "SmoothFunctions=true", "--set", "SmoothAlpha=0.8"]
+CASES = {"U8S8_CHANNEL": [], "U8S8_CHANNEL, adaround": ROUNDED}
+OF_TRANSFORMERS = {"U8S8_CHANNEL, SmoothQuant": SMOOTHED, "U8S8_CHANNEL, SmoothQuant, adaround": SMOOTHED + ROUNDED}
 PRODUCTS = {"Conv", "ConvTranspose", "Gemm", "MatMul"}
 SECONDS, RUNS, SAMPLES, CALIBRATION = 4, 300, 100, 100
 
@@ -107,13 +110,16 @@ def reported(program, made, model, evaluation):
     return said["metrics"]["L2"]["value"]
 
 
+def attends(model):
+    return any(n.op_type == "LayerNormalization" for n in onnx.load(model, load_external_data=False).graph.node)
+
+
 def by_nncf(model, feeds):
     import nncf
     nncf.set_log_level(logging.ERROR)
-    attends = any(n.op_type == "LayerNormalization" for n in onnx.load(model, load_external_data=False).graph.node)
     with contextlib.redirect_stdout(sys.stderr):  # its bars
         return nncf.quantize(CORE.read_model(str(model)), nncf.Dataset(feeds), subset_size=len(feeds),
-                             model_type=nncf.ModelType.TRANSFORMER if attends else None)
+                             model_type=nncf.ModelType.TRANSFORMER if attends(model) else None)
 
 
 def main():
@@ -128,7 +134,7 @@ def main():
         expected, expected_there = answers(in_float, feeds[:SAMPLES]), in_onnxruntime(model, feeds[:SAMPLES])
         products = [n.name for n in onnx.load(model).graph.node if n.op_type in PRODUCTS]
         with tempfile.TemporaryDirectory() as scratch:
-            for case, more in CASES.items():
+            for case, more in (CASES | (OF_TRANSFORMERS if attends(model) else {})).items():
                 made = pathlib.Path(scratch) / "q.onnx"
                 quasar(program, "quantize", model, "-o", made, "--scheme", "U8S8_CHANNEL", "--target", "openvino", "--calib", calibration, *more)
                 nodes = {n["name"]: n for n in json.loads(quasar(program, "inspect", model, "--target", "openvino", "--json"))["nodes"]}

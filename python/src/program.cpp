@@ -1,9 +1,10 @@
-// The command line in the interpreter's process: a wheel holds the library once, for Python and for the program.
+// The command line in the interpreter's process: a wheel holds the library once, for Python and for the programs.
 #include "quasar/cli/program.hpp"
 
 #include <string>
 #include <vector>
 
+#include "quasar/runtime/openvino_judge.hpp"
 #include "values.hpp"
 
 namespace quasar::python {
@@ -26,6 +27,8 @@ void bind_program(py::module_& module) {
     for (const py::handle item : given) arguments.push_back(item.cast<std::string>());
     return program(std::move(arguments));
   });
+  module.def("judge_by", &runtime::openvino::judge_by);
+  module.def("answer_for_openvino", &runtime::openvino::answer_questions, py::call_guard<py::gil_scoped_release>());
 }
 
 }  // namespace quasar::python

@@ -1,5 +1,6 @@
 """The demo's model and samples, and a small space over them."""
 import os
+import stat
 import tempfile
 import unittest
 from pathlib import Path
@@ -22,6 +23,35 @@ def arrays(split, count=None):
     """(images [n, 1, 8, 8], labels [n])"""
     data = numpy.load(DIGITS / f"{split}.npz")
     return data["image"][:count], data["label"][:count]
+
+# A process that stands in for a library that runs models: it dies of one quantized model, refuses another, and answers all samples with zeros.
+FAKE = """#!/bin/sh
+count={folder}/count
+while read -r line; do
+  case $line in
+    *'"hello"'*) echo '{{"library":"Fake","version":"1","device":"shell"}}' ;;
+    *'"model"'*) file=$(printf %s "$line" | sed 's/.*"model":"\\([^"]*\\)".*/\\1/')
+                 ! grep -q QuantizeLinear "$file" || echo x >> $count
+                 case $(cat $count | wc -l) in
+                   {dies}) echo 'bad luck' >&2; kill -SEGV $$ ;;
+                   {refuses}) echo '{{"error":"no such operator"}}' ;;
+                   *) echo '{{"partitions":1,"on_cpu":[]}}' ;;
+                 esac ;;
+    *'"timed"'*) echo '{{"seconds":0.001}}' ;;
+    *) to=$(printf %s "$line" | sed 's/.*"to":"\\([^"]*\\)".*/\\1/')
+       head -c 40 /dev/zero > "$to"; echo '{{"outputs":[{{"type":1,"shape":[1,10]}}]}}' ;;
+  esac
+done
+"""
+
+
+def fake_judge(folder, dies, refuses):
+    """The file of such a process; of the quantized models that all of its processes open, these are counted from 1."""
+    (folder / "count").touch()
+    file = folder / "fake"
+    file.write_text(FAKE.format(folder=folder, dies=dies, refuses=refuses))
+    file.chmod(file.stat().st_mode | stat.S_IXUSR)
+    return file
 
 
 class Case(unittest.TestCase):

@@ -7,7 +7,8 @@ from pathlib import Path
 import numpy
 
 import quasar
-from digits import MODEL, Case
+from digits import MODEL, Case, fake_judge
+from quasar import _core, _openvino
 
 cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache", "quasar", "openvino")
 sys.path.append(str(cache))
@@ -98,6 +99,20 @@ class InOpenVino(Case):
         again = quasar.evaluate(found.best_model, self.evaluation[0], MODEL, ["L2"], runtime="openvino")["metrics"]["L2"]["value"]
         self.assertAlmostEqual(found.metrics["L2"], again, delta=1e-6 * again)
         self.assertEqual(quasar.inspect(str(found.best_model), target="openvino")["rules"]["violations"], [])
+        operators = found.result["best"]["operators"]
+        self.assertEqual(operators["by"], "OpenVINO")
+        self.assertEqual(operators["quantized"], 33)
+        self.assertEqual({layer["runs"] for layer in found.result["best"]["layers"] if layer["type"] == "Conv"}, {"integer"})
+
+    # uint8 weights: its plan says integers, and OpenVINO runs the layers in float.
+    def test_what_it_ran_in_float_is_told(self):
+        found = self.search(runtime="openvino", target="ort_cpu", n_trials=1, space={"scheme": ["U8S8_CHANNEL"], "saturation": ["unsigned"]})
+        precision = precisions(Path(found.best_model).read_bytes())
+        layers = {layer["node"]: layer for layer in found.result["best"]["layers"] if layer["type"] in ("Conv", "Gemm")}
+        self.assertEqual({node: in_eight_bits(node, precision) for node in layers}, {node: layer["runs"] == "integer" for node, layer in layers.items()})
+        in_float = [layer for layer in layers.values() if layer["runs"] == "float"]
+        self.assertGreater(len(in_float), 5)
+        self.assertIn("OpenVINO runs it in float", in_float[0]["why"])
 
     def test_another_runtime_begins_another_study(self):
         self.search(target="openvino", n_trials=1)
@@ -116,20 +131,43 @@ class InOpenVino(Case):
         self.assertLess(float(numpy.mean(difference)), 0.02)
 
 
+@needs_openvino
+class ForTheNpu(Case):
+    def test_its_cpu_judges_and_says_so(self):
+        space = {"scheme": ["U8S8_CHANNEL"], "FixShapes": ["image:[1,1,8,8]"]}
+        found = self.search(target="openvino_npu", n_trials=1, space=space)
+        self.assertEqual(found.result["judge"]["library"], "OpenVINO")
+        self.assertTrue(any("judged on OpenVINO's CPU" in warning for warning in found.result["warnings"]))
+        self.assertIsNone(found.faster)
+        self.assertEqual(quasar.inspect(str(found.best_model), target="openvino_npu")["rules"]["violations"], [])
+
+    def test_open_shapes_are_told_before_the_first_trial(self):
+        with self.assertRaisesRegex(quasar.QuasarError, "FixShapes: \"image:"):
+            self.search(target="openvino_npu", n_trials=1, space={"scheme": ["U8S8_CHANNEL"]})
+
+
 class WithoutOpenVino(Case):
     def test_a_missing_library_is_one_clear_message(self):
         before = os.environ.get("QUASAR_OPENVINO")
         self.addCleanup(lambda: os.environ.pop("QUASAR_OPENVINO") if before is None else os.environ.update(QUASAR_OPENVINO=before))
         os.environ["QUASAR_OPENVINO"] = "nowhere"
-        # A library that was opened before stays open: only a process that has none can miss it.
-        if openvino is None:
-            with self.assertRaisesRegex(quasar.QuasarError, "runtime is openvino, but QUASAR_OPENVINO is 'nowhere'.*pip install openvino"):
-                self.search(runtime="openvino", n_trials=1)
-            found = self.search(target="openvino", n_trials=1)
-            self.assertEqual(found.result["judge"]["library"], "ONNX Runtime")
-            self.assertTrue(any("scored and timed by ONNX Runtime" in warning for warning in found.result["warnings"]))
+        with self.assertRaisesRegex(quasar.QuasarError, "runtime is openvino, but .*QUASAR_OPENVINO is 'nowhere'.*pip install openvino"):
+            self.search(runtime="openvino", n_trials=1)
+        found = self.search(target="openvino", n_trials=1)
+        self.assertEqual(found.result["judge"]["library"], "ONNX Runtime")
+        self.assertTrue(any("scored and timed by ONNX Runtime" in warning for warning in found.result["warnings"]))
         with self.assertRaisesRegex(quasar.QuasarError, "did you mean 'openvino'"):
             self.search(runtime="openvin", n_trials=1)
+
+    def test_a_crash_and_a_refusal_cost_one_trial_each(self):
+        self.addCleanup(_openvino.offer)
+        _core.judge_by([str(fake_judge(self.folder, dies=1, refuses=2))])
+        found = self.search(runtime="openvino", n_trials=4, n_jobs=1, metric=["L2"])
+        self.assertEqual(found.result["judge"]["library"], "Fake")
+        failed = [trial.error for trial in quasar.Study(Path(found.output_dir, "auto_search.db")).trials if trial.state == "failed"]
+        self.assertEqual(len(failed), 2)
+        self.assertTrue(any("the process of OpenVINO ended with signal 11" in why and "bad luck" in why for why in failed), failed)
+        self.assertTrue(any("OpenVINO cannot open the model: no such operator" in why for why in failed), failed)
 
 
 if __name__ == "__main__":

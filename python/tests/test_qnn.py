@@ -1,7 +1,6 @@
 """Target qnn_htp in the simulator of HTP itself: skipped where neither this Python nor the one that scripts/setup.sh --qnn brings has the wheels."""
 import json
 import os
-import stat
 import subprocess
 import unittest
 from pathlib import Path
@@ -9,7 +8,7 @@ from pathlib import Path
 import numpy
 
 import quasar
-from digits import MODEL, Case, arrays
+from digits import MODEL, Case, arrays, fake_judge
 
 cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache", "quasar", "qnn", "bin", "python")
 python = os.environ.get("QUASAR_QNN") or (str(cache) if cache.exists() else "")
@@ -90,25 +89,6 @@ class InSimulator(Case):
             quasar.evaluate("q.onnx", self.evaluation[0], MODEL, runtime="qnn_htp")
 
 
-# A process that stands in for the simulator: it dies of the first model, refuses the second, and gives the others' inputs back.
-FAKE = """#!/bin/sh
-count={folder}/count
-while read -r line; do
-  case $line in
-    *'"hello"'*) echo '{{"library":"Fake HTP","version":"1","device":"shell"}}' ;;
-    *'"model"'*) echo x >> $count
-                 case $(wc -l < $count) in
-                   1) echo 'bad luck' >&2; kill -SEGV $$ ;;
-                   2) echo '{{"error":"no such operator"}}' ;;
-                   *) echo '{{"partitions":1,"on_cpu":[]}}' ;;
-                 esac ;;
-    *) to=$(printf %s "$line" | sed 's/.*"to":"\\([^"]*\\)".*/\\1/')
-       head -c 40 /dev/zero > "$to"; echo '{{"outputs":[{{"type":1,"shape":[1,10]}}]}}' ;;
-  esac
-done
-"""
-
-
 class WithAFake(Case):
     def named(self, place):
         before = os.environ.get("QUASAR_QNN")
@@ -116,14 +96,11 @@ class WithAFake(Case):
         os.environ["QUASAR_QNN"] = str(place)
 
     def test_a_crash_and_a_refusal_cost_one_trial_each(self):
-        fake = self.folder / "fake"
-        fake.write_text(FAKE.format(folder=self.folder))
-        fake.chmod(fake.stat().st_mode | stat.S_IXUSR)
-        self.named(fake)
+        self.named(fake_judge(self.folder, dies=1, refuses=2))
         space = {"activation": ["UInt8Spec", "UInt16Spec"], "activation_params": {"symmetric": [False], "only_if": "activation"}, "weight": ["Int8Spec"],
                  "weight_params": {"calibration_method": ["MinMax", "MinMSE"], "only_if": "weight"}, "FixShapes": FIXED["FixShapes"]}
         found = self.search(target="qnn_htp", space=space, n_trials=4, n_jobs=1)
-        self.assertEqual(found.result["judge"]["library"], "Fake HTP")
+        self.assertEqual(found.result["judge"]["library"], "Fake")
         failed = [trial.error for trial in quasar.Study(Path(found.output_dir, "auto_search.db")).trials if trial.state == "failed"]
         self.assertEqual(len(failed), 2)
         self.assertTrue(any("ended with signal 11" in why and "bad luck" in why for why in failed), failed)

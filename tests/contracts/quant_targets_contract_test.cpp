@@ -31,6 +31,19 @@ TEST(QuantTargetsContract, ReasonsAreGiven) {
   }
 }
 
+// One text may take the reasons of node after node.
+TEST(QuantTargetsContract, AReasonOfAnotherNodeChangesNothing) {
+  for (const auto& [name, entry] : targets::table().items()) {
+    const auto target = entry.make({});
+    for (const char* type : {"Conv", "Gemm", "Add", "Tanh", "Reshape"}) {
+      const graph::Node node{.name = "node", .op_type = type, .domain = "", .inputs = {"x"}, .outputs = {"y"}};
+      std::string none, other = "another node's";
+      EXPECT_EQ(target->runs(node, {.activations = {0}}, {}, none), target->runs(node, {.activations = {0}}, {}, other))
+          << name << " " << type;
+    }
+  }
+}
+
 // What was asked for in 8 bits is nothing to remark on; whatever a target does with 16 bits, it says when it only simulates.
 TEST(QuantTargetsContract, RemarksAreSentences) {
   for (const auto& [name, entry] : targets::table().items()) {

@@ -13,11 +13,13 @@
 #include "quasar/base/machine.hpp"
 #include "quasar/base/names.hpp"
 #include "quasar/base/printable.hpp"
+#include "quasar/base/process.hpp"
 #include "quasar/base/system/signals.hpp"
 #include "quasar/base/system/terminal.hpp"
 #include "quasar/base/version.hpp"
 #include "quasar/cli/command.hpp"
 #include "quasar/cli/standard_output.hpp"
+#include "quasar/runtime/openvino_judge.hpp"
 #include "quasar/runtime/session.hpp"
 
 namespace quasar::cli {
@@ -132,12 +134,20 @@ int exit_code(const Ended& ended, StandardOutput& output) {
   return ended.code != exit_done ? ended.code : unread ? exit_unread : exit_input;
 }
 
+// Of a program by another name nobody knows what it does with its arguments; Python's package says itself how it is started.
+void offer_judges() {
+  const std::filesystem::path file = this_program();
+  if (file.stem() == "quasar") runtime::openvino::judge_by({file.string(), runtime::openvino::judge_word});
+}
+
 }  // namespace
 
 int program(int argc, char** argv) {
   take_closed_descriptors();
   ignore_signals_of_writing();
   keep_freed_memory();
+  if (argc == 2 && std::string_view(argv[1]) == runtime::openvino::judge_word) return runtime::openvino::answer_questions();
+  offer_judges();
   StandardOutput output;
   return exit_code(guarded(argc, argv), output);
 }

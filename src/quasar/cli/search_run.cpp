@@ -38,6 +38,11 @@ void remove_if_bare(const fs::path& folder) {
   }
 }
 
+std::string nodes_in_words(const tune::Winner& best) {
+  if (best.broken_rules) return " nodes in integers as planned for the NPU, ";
+  return best.nodes_by == "plan" ? " nodes in integers as planned, " : " nodes in integer kernels of " + best.nodes_by + ", ";
+}
+
 void show(const tune::Job& job, const tune::Summary& summary) {
   const search::Counts& counts = summary.counts;
   std::cout << report::result_table(job.aim, summary);
@@ -54,8 +59,7 @@ void show(const tune::Job& job, const tune::Summary& summary) {
   if (summary.best) {
     const auto& rules = summary.best->broken_rules;
     std::cout << "best: trial " << summary.best->trial.number << ", " << summary.best->quantized_nodes
-              << (rules ? " nodes in integers as planned for the NPU, " : " nodes in integer kernels, ")
-              << summary.best->float_nodes << " in float";
+              << nodes_in_words(*summary.best) << summary.best->float_nodes << " in float";
     if (rules) std::cout << ", " << *rules << " of its rules broken";
     std::cout << "\nneeds: " << runtime::needs_in_words(summary.best->needs) << "\n";
   }

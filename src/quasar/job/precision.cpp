@@ -33,8 +33,8 @@ std::vector<std::string> tunable_nodes(const graph::Model& model, const quant::T
   quant::Config config;
   if (target.shifts()) config.activation.scale_type = config.weight.scale_type = quant::ScaleType::power_of_two;
   std::vector<std::string> names;
-  std::string why;
   for (const auto& node : model.nodes) {
+    std::string why;
     const auto found = survey.quantizable.find(node.name);
     if (found == survey.quantizable.end() || !target.runs(node, found->second, config, why)) continue;
     if (found->second.kind == ops::Kind::compute || found->second.kind == ops::Kind::elementwise) names.push_back(node.name);

@@ -163,6 +163,9 @@ void choose_library(Job& job, const Options& keys) {
     why = "search_devices is " + keys.json("search_devices").dump() + ", where it does not run; leave search_devices out";
   if (why.empty()) {
     job.devices = {runtime::Device{.library = library}};
+    const auto target = quant::targets::table().make(job.target);
+    if (const std::string other = target->stand_in(); library == runtime::parse_library(own) && !other.empty())
+      job.warnings.push_back(other);
   } else if (named) {
     throw Error("runtime is " + name + ", but " + why);
   } else {

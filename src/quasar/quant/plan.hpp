@@ -91,8 +91,9 @@ struct Plan {
   std::map<std::string, stats::Range> ranges = {};  // the values with a range of their own (not part of the hash)
   std::set<std::string> chosen = {};                // of the skipped: by the configuration's own choice (not part of the hash)
   std::set<std::string> in_float = {};              // the values that no grid can hold (not part of the hash)
-  std::vector<std::string> notes;                   // what was decided on the way, in words (not part of the hash)
-  std::vector<std::string> lost_parts = {};         // those of them on parts that one grid would lose (shared_grids.hpp)
+  std::set<std::string> aligned = {};        // values of one grid with others that no code passes to (not part of the hash)
+  std::vector<std::string> notes;            // what was decided on the way, in words (not part of the hash)
+  std::vector<std::string> lost_parts = {};  // those of them on parts that one grid would lose (shared_grids.hpp)
 
   // The parameters that a value gets in the end. Throws std::out_of_range for a value without a pair.
   const QuantParams& params(const std::string& value) const;

@@ -52,7 +52,7 @@ class Resolver {
         npu_(is_on(config.switches, "EnableNPUCnn", target.shifts())),
         masked_(masked_values(index_, seen, config)),
         placement_(settled(seen, memo)),
-        ties_(index_, placement_, config.switches, npu_),
+        ties_(index_, placement_, target, config.switches, npu_),
         schemes_(index_, placement_, config),
         ground_{index_, seen, config, target, placement_, ties_, schemes_, npu_, memo},
         values_(ground_),
@@ -81,6 +81,8 @@ class Resolver {
       }
     }
     plan.shifts = npu_;
+    std::ranges::copy_if(placement_.values, std::inserter(plan.aligned, plan.aligned.end()),
+                         [&](const std::string& value) { return !ties_.aligned(value).empty(); });
     plan.ranges = values_.ranges();
     plan.notes = nodes_.notes();
     plan.lost_parts = lost_parts_;
@@ -107,7 +109,7 @@ class Resolver {
   // Without the nodes whose grid would lose a part of what they join.
   Placement settled(const stats::Statistics& seen, WeightMemo* memo) {
     Placement first = place(index_, config_, target_, seen, masked_, memo);
-    const Ties ties(index_, first, config_.switches, npu_);
+    const Ties ties(index_, first, target_, config_.switches, npu_);
     const NodeSchemes schemes(index_, first, config_);
     const Ground ground{index_, seen, config_, target_, first, ties, schemes, npu_};
     SharedGrids shared = find_lost_parts(ground);

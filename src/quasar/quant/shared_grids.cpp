@@ -69,7 +69,7 @@ class LostParts {
     if (loss.words.empty()) return;
     std::vector<std::string> behind;
     std::set<std::string> passed;
-    if (at_.target.shifts() || at_.npu || (node.is("Concat") && at_.on("AlignConcat"))) {
+    if (at_.target.shifts() || at_.npu || (node.is("Concat") && at_.on("AlignConcat")) || at_.target.unifies(node)) {
       demanded_.push_back(loss);
     } else if (ends_in_float(node.outputs.front(), passed, behind)) {
       kept_.push_back(loss);

@@ -38,6 +38,8 @@ class Target {
   // Whether a weighted sum and the Add of another value that alone reads it run as one kernel: no pair stands between them, and
   // other sums of two values are left in float.
   virtual bool adds_residual() const { return false; }
+  // Whether all values that the operator joins (Concat, Add …) must have one grid; constants keep their own but in Concat.
+  virtual bool unifies(const graph::Node&) const { return false; }
   // The grid that its kernel for this operator always writes in codes of this type; nullopt: any.
   virtual std::optional<QuantParams> grid_written_by(const graph::Node&, DataType) const { return std::nullopt; }
   // The type of 16-bit codes of values, symmetric if it is signed.
@@ -88,6 +90,8 @@ class Target {
   virtual bool has_slow_prelu() const { return false; }
   // The library that runs its models, as the key runtime names it: there candidates are judged where it can be had.
   virtual std::string runtime() const { return "onnxruntime"; }
+  // What runs them there in place of the processor, in a sentence for the user; "": it is the processor itself, or a simulator.
+  virtual std::string stand_in() const { return ""; }
   // Whether fault() knows rules, so that finished models can be checked.
   virtual bool checks_pairs() const { return false; }
   // Why a node of a finished model, whoever made it, does not run in the integers that the pairs around it ask for; no words: it

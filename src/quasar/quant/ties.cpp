@@ -26,15 +26,17 @@ const std::string* behind_activation(const graph::Node& pool, const graph::Index
 
 }  // namespace
 
-Ties::Ties(const graph::Index& index, const Placement& placement, const Switches& switches, bool npu) {
+Ties::Ties(const graph::Index& index, const Placement& placement, const Target& target, const Switches& switches, bool npu) {
   std::set<std::string> aligned;  // a value of every alignment
   std::vector<const graph::Node*> concats;
   for (const auto& [name, roles] : placement.nodes) {
     const graph::Node& node = *index.node(name);
     if (has_limits(node, switches, npu)) bounded_.insert(node.outputs.front());
     const bool pool = (node.is("AveragePool") || node.is("GlobalAveragePool")) && is_on(switches, "AlignPool", npu);
-    if (node.is("Concat") && is_on(switches, "AlignConcat", npu)) {
+    if (node.is("Concat") && (is_on(switches, "AlignConcat", npu) || target.unifies(node))) {
       concats.push_back(&node);
+    } else if (target.unifies(node)) {
+      bind_inputs(node, roles, placement, aligned);
     } else if (roles.kind == ops::Kind::movement || pool) {
       bind_all(node, placement, roles.activations);
       for (const size_t input : roles.activations) {
@@ -75,6 +77,17 @@ void Ties::bind_all(const graph::Node& node, const Placement& placement, const s
       if (placement.values.contains(output)) bind(output, node.inputs[input]);
     }
   }
+}
+
+void Ties::bind_inputs(const graph::Node& node, const ops::Roles& roles, const Placement& placement,
+                       std::set<std::string>& aligned) {
+  std::vector<std::string> values;
+  for (const size_t input : roles.activations) {
+    if (placement.values.contains(node.inputs[input])) values.push_back(node.inputs[input]);
+  }
+  if (values.size() < 2) return;
+  for (const auto& value : values) bind(value, values.front());
+  aligned.insert(values.begin(), values.end());
 }
 
 // Those that join HardSigmoids only are such values themselves; among others HardSigmoids stay apart.

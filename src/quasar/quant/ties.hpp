@@ -12,7 +12,7 @@ namespace quasar::quant {
 class Ties {
  public:
   // `npu`: what switches that are not given mean.
-  Ties(const graph::Index& index, const Placement& placement, const Switches& switches, bool npu);
+  Ties(const graph::Index& index, const Placement& placement, const Target& target, const Switches& switches, bool npu);
 
   // The values that share the value's parameters because of an alignment, in order; empty when there is none.
   const std::vector<std::string>& aligned(const std::string& value) const;
@@ -27,6 +27,7 @@ class Ties {
 
  private:
   void bind_all(const graph::Node& node, const Placement& placement, const std::vector<size_t>& inputs);
+  void bind_inputs(const graph::Node& node, const ops::Roles& roles, const Placement& placement, std::set<std::string>& aligned);
   void bind_concats(std::vector<const graph::Node*> concats, const Placement& placement, std::set<std::string>& aligned);
 
   std::set<std::string> bounded_;                        // where HardSigmoid's limits hold

@@ -100,7 +100,7 @@ bool ValueParams::share_grid(const std::vector<std::string>& group) const {
 
 // The output's range, one of those that are joined, holds the constants too.
 const QuantParams* ValueParams::joined(const graph::Node& node) {
-  if (!node.is("Concat") || !at_.on("AlignConcat")) return nullptr;
+  if (!node.is("Concat") || !(at_.on("AlignConcat") || at_.target.unifies(node))) return nullptr;
   const auto& group = at_.ties.aligned(node.outputs.front());
   return share_grid(group) ? &of(node.outputs.front()) : nullptr;
 }

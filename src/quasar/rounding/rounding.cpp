@@ -301,8 +301,11 @@ bool Rounder::rounding_acts(quant::Plan& plan) const {
 }
 
 Refined Rounder::refine(quant::Plan& plan, const quant::LayerSettings& settings, const std::function<void()>& check) {
+  // Each scale is judged alone: those that must be one stay, but where rules make them one again afterwards.
+  std::set<std::string> keep = settings.keep_activations;
+  if (!plan.shifts) keep.insert(plan.aligned.begin(), plan.aligned.end());
   quant::Plan key = plan;
-  key.rounding = {.options = {{"keep_activations", settings.keep_activations}}};
+  key.rounding = {.options = {{"keep_activations", keep}}};
   const std::string hash = quant::hash_of(key);
   auto refined = [&]() -> std::optional<Refined> {
     const std::lock_guard lock(guard_);
@@ -312,7 +315,7 @@ Refined Rounder::refine(quant::Plan& plan, const quant::LayerSettings& settings,
   if (!refined) {
     const RefineOptions options{.memory_limit = options_.memory_limit / 9,
                                 .threads = options_.threads,
-                                .keep = settings.keep_activations,
+                                .keep = keep,
                                 .progress = options_.progress,
                                 .memo = windows_};
     const data::DatasetPtr judging = judging_samples(memory_->samples);

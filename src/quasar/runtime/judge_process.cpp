@@ -1,11 +1,14 @@
 #include "quasar/runtime/judge_process.hpp"
 
 #include <algorithm>
+#include <cerrno>
 #include <condition_variable>
+#include <cstring>
 
 #include "quasar/base/cancellation.hpp"
 #include "quasar/base/error.hpp"
 #include "quasar/base/printable.hpp"
+#include "quasar/base/system/open_file.hpp"
 #include "quasar/graph/load.hpp"
 #include "quasar/runtime/messages.hpp"
 
@@ -13,12 +16,45 @@ namespace quasar::runtime {
 namespace {
 
 constexpr size_t longest_message = 400;
+constexpr size_t longest_cure = 1000;  // of what says how the library is installed
 
-std::string in_one_line(const std::string& text) {
+// Beyond this, weights travel in a file beside the model: protobuf's limit is 2 GB.
+constexpr size_t too_large_for_a_message = size_t{1} << 30;
+
+std::string in_one_line(const std::string& text, size_t longest = longest_message) {
   std::string out = text;
   std::ranges::replace(out, '\n', ' ');
   out = printable_name(out);
-  return out.size() > longest_message ? out.substr(0, longest_message) + " …" : out;
+  return out.size() > longest ? out.substr(0, longest) + " …" : out;
+}
+
+// Not flushed to the disk, as write_file() does: whoever reads it lives no longer than this process. Nor emptied first, after
+// which some file systems flush a file when it is closed.
+void write_passing(const std::filesystem::path& path, std::string_view bytes) {
+  const OpenFile file(path, OpenFile::For::both);
+  if (!file.is_open() || !file.write_at(0, std::as_bytes(std::span(bytes))))
+    throw Error("cannot write '" + path.string() + "': " + std::strerror(errno), blame_of(errno));
+}
+
+void write_passing(const std::filesystem::path& path, const graph::Model& model) {
+  size_t weights = 0;
+  for (const auto& [name, tensor] : model.initializers) weights += tensor.bytes().size();
+  if (weights > too_large_for_a_message) {
+    graph::save(model, path, graph::ExternalData::always);
+  } else {
+    write_passing(path, graph::to_bytes(model));
+  }
+}
+
+// What a process must know of inputs and outputs before it opens their model.
+Json described(const graph::Model& model) {
+  Json inputs = Json::array(), outputs = Json::array();
+  for (const auto& input : model.inputs) {
+    if (model.initializer(input.name) == nullptr)
+      inputs.push_back({{"name", input.name}, {"type", static_cast<int>(input.type)}});
+  }
+  for (const auto& output : model.outputs) outputs.push_back(output.name);
+  return {{"inputs", inputs}, {"outputs", outputs}};
 }
 
 // The last line that the process wrote to its standard error; "": none.
@@ -38,13 +74,16 @@ JudgeProcess::JudgeProcess(std::string name, const std::vector<std::string>& arg
   facts_ = ask({{"hello", 1}}, "be started", alive);
 }
 
-Json JudgeProcess::open(const std::filesystem::path& model, bool& alive) {
-  return ask({{"model", model.string()}}, "open the model", alive);
+Json JudgeProcess::open(const std::filesystem::path& model, const graph::Model& of, const Json& more, bool& alive) {
+  Json question = described(of);
+  question.update(more);
+  question["model"] = model.string();
+  return ask(question, "open the model", alive);
 }
 
-std::vector<Tensor> JudgeProcess::run(const std::vector<graph::Value>& inputs, std::span<const Tensor> given, bool& alive) {
-  const auto from = folder_.path() / "inputs", to = folder_.path() / "outputs";
-  Json question{{"inputs", Json::array()}, {"from", from.string()}, {"to", to.string()}};
+Json JudgeProcess::question_of(const std::vector<graph::Value>& inputs, std::span<const Tensor> given) const {
+  const auto from = folder_.path() / "inputs";
+  Json question{{"inputs", Json::array()}, {"from", from.string()}};
   std::string bytes;
   for (size_t i = 0; i < given.size(); ++i) {
     question["inputs"].push_back(
@@ -52,20 +91,34 @@ std::vector<Tensor> JudgeProcess::run(const std::vector<graph::Value>& inputs, s
     const auto of_tensor = given[i].bytes();
     bytes.append(reinterpret_cast<const char*>(of_tensor.data()), of_tensor.size());
   }
-  write_file(from, bytes);
+  write_passing(from, bytes);
+  return question;
+}
+
+std::vector<Tensor> JudgeProcess::run(const std::vector<graph::Value>& inputs, std::span<const Tensor> given, bool& alive) {
+  const auto to = folder_.path() / "outputs";
+  Json question = question_of(inputs, given);
+  question["to"] = to.string();
   const Json answer = ask(question, "run the model", alive);
-  const std::string found = read_file(to);
+  const OpenFile found(to, OpenFile::For::reading);
   std::vector<Tensor> out;
-  size_t at = 0;
+  uint64_t at = 0;
   for (const Json& output : answer.at("outputs")) {
     const auto type = static_cast<DataType>(output.at("type").get<int>());
     const auto shape = output.at("shape").get<Shape>();
-    const size_t size = bytes_of(type, count_of(shape));
-    if (size > found.size() - at) throw Error(name_ + " gave fewer bytes than its outputs have");
-    out.push_back(Tensor::copy(type, shape, found.data() + at, size));
-    at += size;
+    std::vector<std::byte> bytes(bytes_of(type, count_of(shape)));
+    if (found.read_at(at, bytes) != static_cast<int64_t>(bytes.size()))
+      throw Error(name_ + " gave fewer bytes than its outputs have");
+    at += bytes.size();
+    out.push_back(Tensor::copy(type, shape, bytes.data(), bytes.size()));
   }
   return out;
+}
+
+double JudgeProcess::seconds_of_run(const std::vector<graph::Value>& inputs, std::span<const Tensor> given, bool& alive) {
+  Json question = question_of(inputs, given);
+  question["timed"] = true;
+  return ask(question, "run the model", alive).at("seconds").get<double>();
 }
 
 Json JudgeProcess::ask(const Json& question, const std::string& doing, bool& alive) {
@@ -81,7 +134,9 @@ Json JudgeProcess::ask(const Json& question, const std::string& doing, bool& ali
   if (!answer.is_object())
     throw Error("the process of " + name_ + " gave no sense when it should " + doing + ": " + in_one_line(line));
   alive = true;
-  if (answer.contains("error")) throw Error(name_ + " cannot " + doing + ": " + in_one_line(answer.value("error", "")));
+  if (answer.contains("error"))
+    throw Error(name_ + " cannot " + doing + ": " +
+                in_one_line(answer.value("error", ""), facts_.is_null() ? longest_cure : longest_message));
   return answer;
 }
 
@@ -137,12 +192,12 @@ struct JudgedModel::Impl {
   void open(const graph::Model& model, size_t at_once) {
     const TemporaryFolder folder;
     const auto file = folder.path() / "model.onnx";
-    graph::save(model, file, graph::ExternalData::when_needed);
+    write_passing(file, model);
     for (; alive < at_once; ++alive) {
       auto process = pool.take();
       bool is_alive = true;
       try {
-        process->open(file, is_alive);
+        process->open(file, model, Json::object(), is_alive);
       } catch (...) {
         if (is_alive) pool.give_back(std::move(process));
         throw;
@@ -151,10 +206,48 @@ struct JudgedModel::Impl {
     }
   }
 
+  template <class Work>
+  auto with_a_process(std::span<const Tensor> given, const Work& work) {
+    throw_if_cancelled();
+    check_inputs(inputs, given);
+    auto process = take();
+    bool is_alive = false;
+    try {
+      auto out = work(*process, is_alive);
+      give_back(std::move(process), true, "");
+      return out;
+    } catch (const std::exception& error) {
+      give_back(std::move(process), is_alive, error.what());
+      throw;
+    } catch (...) {
+      give_back(std::move(process), is_alive, "the run was cancelled");
+      throw;
+    }
+  }
+
   ~Impl() {
     for (auto& process : free) pool.give_back(std::move(process));
   }
 };
+
+Json said_of(JudgePool& pool, const graph::Model& model, const Json& more) {
+  const TemporaryFolder folder;
+  const auto file = folder.path() / "model.onnx";
+  write_passing(file, model);
+  auto process = pool.take();
+  bool is_alive = true;
+  const auto give_back = [&] {
+    if (is_alive) pool.give_back(std::move(process));
+  };
+  try {
+    Json out = process->open(file, model, more, is_alive);
+    give_back();
+    return out;
+  } catch (...) {
+    give_back();
+    throw;
+  }
+}
 
 JudgedModel::JudgedModel(JudgePool& pool, const graph::Model& model, size_t at_once)
     : impl_(new Impl{.pool = pool, .inputs = {}, .outputs = model.outputs, .guard = {}, .given_back = {}, .free = {}}) {
@@ -175,21 +268,13 @@ const std::vector<graph::Value>& JudgedModel::outputs() const {
 }
 
 std::vector<Tensor> JudgedModel::run(std::span<const Tensor> inputs) const {
-  throw_if_cancelled();
-  check_inputs(impl_->inputs, inputs);
-  auto process = impl_->take();
-  bool is_alive = false;
-  try {
-    std::vector<Tensor> out = process->run(impl_->inputs, inputs, is_alive);
-    impl_->give_back(std::move(process), true, "");
-    return out;
-  } catch (const std::exception& error) {
-    impl_->give_back(std::move(process), is_alive, error.what());
-    throw;
-  } catch (...) {
-    impl_->give_back(std::move(process), is_alive, "the run was cancelled");
-    throw;
-  }
+  return impl_->with_a_process(
+      inputs, [&](JudgeProcess& process, bool& is_alive) { return process.run(impl_->inputs, inputs, is_alive); });
+}
+
+double JudgedModel::seconds_of_run(std::span<const Tensor> inputs) const {
+  return impl_->with_a_process(
+      inputs, [&](JudgeProcess& process, bool& is_alive) { return process.seconds_of_run(impl_->inputs, inputs, is_alive); });
 }
 
 }  // namespace quasar::runtime

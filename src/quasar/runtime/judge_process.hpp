@@ -1,5 +1,5 @@
 // Models in a process of their own, so that what hangs or crashes there costs one model and no search: lines of JSON, and tensors
-// in files (qnn_judge.py says which).
+// in files (qnn_judge.py says which; openvino_judge.hpp what is asked besides).
 #pragma once
 
 #include <filesystem>
@@ -26,14 +26,20 @@ class JudgeProcess {
   // What it said of itself: {library, version, device}.
   const Json& facts() const { return facts_; }
 
-  // -> {partitions, on_cpu}. Throws Error with the library's message when it refuses the model, and when the process hangs or
-  // dies, after which alive() is false; Cancelled when the work of the calling thread is.
-  Json open(const std::filesystem::path& model, bool& alive);
+  // What it says of the model in this file. `of`: whose inputs and outputs it has. `more`: what is asked besides. Throws Error
+  // with the library's message when it refuses the model, and when the process hangs or dies, after which `alive` is false;
+  // Cancelled when the work of the calling thread is.
+  Json open(const std::filesystem::path& model, const graph::Model& of, const Json& more, bool& alive);
 
   // One tensor per input -> one per output of the model that was opened last. Throws as open().
   std::vector<Tensor> run(const std::vector<graph::Value>& inputs, std::span<const Tensor> given, bool& alive);
 
+  // Seconds that one run takes in the library, without the way of its tensors. Throws as open().
+  double seconds_of_run(const std::vector<graph::Value>& inputs, std::span<const Tensor> given, bool& alive);
+
  private:
+  // Puts the tensors where the process reads them.
+  Json question_of(const std::vector<graph::Value>& inputs, std::span<const Tensor> given) const;
   Json ask(const Json& question, const std::string& doing, bool& alive);
 
   std::string name_;
@@ -42,6 +48,10 @@ class JudgeProcess {
   Process process_;
   Json facts_;
 };
+
+// What a process says of the model when it is asked to open it with `more` in the question. Throws as JudgeProcess::open().
+class JudgePool;
+Json said_of(JudgePool& pool, const graph::Model& model, const Json& more);
 
 // Processes that wait for their next model. Thread-safe.
 class JudgePool {
@@ -78,6 +88,9 @@ class JudgedModel {
   // One tensor per input -> one per output, in order. Throws Error that names the input which does not fit, and as
   // JudgeProcess::run().
   std::vector<Tensor> run(std::span<const Tensor> inputs) const;
+
+  // As JudgeProcess::seconds_of_run().
+  double seconds_of_run(std::span<const Tensor> inputs) const;
 
  private:
   struct Impl;

@@ -4,7 +4,7 @@
 #include "quasar/base/error.hpp"
 #include "quasar/base/names.hpp"
 #include "quasar/runtime/device.hpp"
-#include "quasar/runtime/openvino.hpp"
+#include "quasar/runtime/openvino_judge.hpp"
 #include "quasar/runtime/qnn_htp.hpp"
 #include "quasar/runtime/session.hpp"
 
@@ -51,7 +51,7 @@ Json facts_of(const Device& device) {
     out["times"] = "of ONNX Runtime on this CPU: a simulator's say nothing of the processor";
     return out;
   }
-  return {{"library", "OpenVINO"}, {"version", openvino::version()}, {"device", "CPU"}};
+  return openvino::facts();
 }
 
 }  // namespace quasar::runtime

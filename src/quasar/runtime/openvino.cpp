@@ -23,7 +23,7 @@ namespace {
 constexpr int cancelled = -13;  // its status of a run that was ended
 
 // Beyond this, weights travel in a file beside the model: protobuf's limit is 2 GB.
-constexpr size_t too_large_for_a_message = size_t{1} << 30;
+constexpr size_t most_bytes_in_memory = size_t{1} << 30;
 
 // A handle that is given back.
 using Handle = std::unique_ptr<void, std::function<void(void*)>>;
@@ -62,30 +62,53 @@ int number_of(const Tensor& tensor, const std::string& name) {
   return found->number;
 }
 
+Handle model_in(const std::filesystem::path& file) {
+  void* made = nullptr;
+  expect(library().core_read_model(core(), file.string().c_str(), nullptr, &made), "open the model");
+  return {made, library().model_free};
+}
+
 Handle model_of(const graph::Model& model) {
   size_t weights = 0;
   for (const auto& [name, tensor] : model.initializers) weights += tensor.bytes().size();
-  void* made = nullptr;
-  if (weights > too_large_for_a_message) {
+  if (weights > most_bytes_in_memory) {
     const TemporaryFolder folder;
-    const std::string file = (folder.path() / "model.onnx").string();
+    const auto file = folder.path() / "model.onnx";
     graph::save(model, file, graph::ExternalData::always);
-    expect(library().core_read_model(core(), file.c_str(), nullptr, &made), "open the model");
-  } else {
-    const std::string bytes = graph::to_bytes(model);
-    expect(library().core_read_model_from_memory(core(), bytes.data(), bytes.size(), nullptr, &made), "open the model");
+    return model_in(file);
   }
+  void* made = nullptr;
+  const std::string bytes = graph::to_bytes(model);
+  expect(library().core_read_model_from_memory(core(), bytes.data(), bytes.size(), nullptr, &made), "open the model");
   return {made, library().model_free};
+}
+
+std::vector<graph::Value> given_inputs(const graph::Model& model) {
+  std::vector<graph::Value> out;
+  for (const auto& input : model.inputs) {
+    if (model.initializer(input.name) == nullptr) out.push_back(input);
+  }
+  return out;
 }
 
 // For one run at a time, on one thread that is not bound to a core: trials beside each other would share one. A second stream of
 // the same compiled model is no way to run two: with models of 16-bit codes it gave wrong values (2026.4).
-Handle compiled(const void* model) {
+// `profiled`: it takes down what its operations run in, which costs time.
+Handle compiled(const void* model, bool profiled) {
   void* made = nullptr;
-  expect(library().core_compile_model(core(), model, "CPU", 8, &made, "NUM_STREAMS", "1", "INFERENCE_NUM_THREADS", "1",
-                                      "INFERENCE_PRECISION_HINT", "f32", "ENABLE_CPU_PINNING", "NO"),
+  expect(library().core_compile_model(core(), model, "CPU", 10, &made, "NUM_STREAMS", "1", "INFERENCE_NUM_THREADS", "1",
+                                      "INFERENCE_PRECISION_HINT", "f32", "ENABLE_CPU_PINNING", "NO", "PERF_COUNT",
+                                      profiled ? "YES" : "NO"),
          "compile the model");
   return {made, library().compiled_free};
+}
+
+// The end of a kernel's name: "brgconv_avx512_I8" -> "i8"; "undef" has none.
+std::string type_in(const std::string& kernel) {
+  const size_t at = kernel.rfind('_');
+  std::string out = at == std::string::npos ? "" : kernel.substr(at + 1);
+  std::ranges::transform(out, out.begin(), [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
+  return out;
 }
 
 // What a run reads and writes: one thread at a time.
@@ -95,7 +118,26 @@ Handle request_of(const void* compiled) {
   return {made, library().request_free};
 }
 
+// The kernels are known before the first run.
+std::multimap<std::string, std::string> types_in(const Handle& model) {
+  const Handle made = compiled(model.get(), true), request = request_of(made.get());
+  ProfileOf profile{};
+  expect(library().request_get_profile(request.get(), &profile), "say what its operations compute in");
+  std::multimap<std::string, std::string> out;
+  for (const ProfileOfNode& one : std::span(profile.nodes, profile.size)) out.emplace(one.node, type_in(one.kernel));
+  library().profile_free(&profile);
+  return out;
+}
+
 }  // namespace
+
+std::multimap<std::string, std::string> types_computed_in(const graph::Model& model) {
+  return types_in(model_of(model));
+}
+
+std::multimap<std::string, std::string> types_computed_in(const std::filesystem::path& file) {
+  return types_in(model_in(file));
+}
 
 std::string shortened(const std::string& message) {
   constexpr size_t most = 400;
@@ -120,23 +162,15 @@ std::string version() {
   return build.substr(0, build.find('-'));
 }
 
-std::string obstacle() {
-  try {
-    core();
-    return "";
-  } catch (const Error& e) {
-    return e.what();
-  }
+void start() {
+  core();
 }
 
 struct CompiledModel::Impl {
-  Impl(const graph::Model& given, size_t at_once) : outputs(given.outputs) {
-    for (const auto& input : given.inputs) {
-      if (given.initializer(input.name) == nullptr) inputs.push_back(input);
-    }
-    const Handle model = model_of(given);
+  Impl(const Handle& model, std::vector<graph::Value> its_inputs, std::vector<graph::Value> its_outputs, size_t at_once)
+      : inputs(std::move(its_inputs)), outputs(std::move(its_outputs)) {
     for (size_t i = 0; i < at_once; ++i) {
-      models.push_back(compiled(model.get()));
+      models.push_back(compiled(model.get(), false));
       free.push_back(request_of(models.back().get()));
     }
     for (const auto& input : inputs) {
@@ -217,7 +251,11 @@ struct CompiledModel::Impl {
 };
 
 CompiledModel::CompiledModel(const graph::Model& model, size_t at_once)
-    : impl_(std::make_unique<Impl>(model, std::max<size_t>(at_once, 1))) {}
+    : impl_(std::make_unique<Impl>(model_of(model), given_inputs(model), model.outputs, std::max<size_t>(at_once, 1))) {}
+
+CompiledModel::CompiledModel(const std::filesystem::path& file, std::vector<graph::Value> inputs,
+                             std::vector<graph::Value> outputs)
+    : impl_(std::make_unique<Impl>(model_in(file), std::move(inputs), std::move(outputs), 1)) {}
 
 CompiledModel::~CompiledModel() = default;
 

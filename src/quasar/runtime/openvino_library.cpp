@@ -57,6 +57,8 @@ Library functions_of(const Symbols& symbols) {
   symbols.find(out.request_get_tensor, "ov_infer_request_get_tensor");
   symbols.find(out.request_infer, "ov_infer_request_infer");
   symbols.find(out.request_cancel, "ov_infer_request_cancel");
+  symbols.find(out.request_get_profile, "ov_infer_request_get_profiling_info");
+  symbols.find(out.profile_free, "ov_profiling_info_list_free");
   symbols.find(out.request_free, "ov_infer_request_free");
   symbols.find(out.tensor_from_host, "ov_tensor_create_from_host_ptr");
   symbols.find(out.tensor_shape, "ov_tensor_get_shape");

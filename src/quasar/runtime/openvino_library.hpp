@@ -9,10 +9,21 @@
 
 namespace quasar::runtime::openvino {
 
-// What OpenVINO's C API calls ov_shape_t and ov_version_t.
+// What OpenVINO's C API calls ov_shape_t, ov_profiling_info_t, ov_profiling_info_list_t and ov_version_t.
 struct ShapeOf {
   int64_t rank;
   int64_t* dims;
+};
+struct ProfileOfNode {
+  int status;
+  int64_t real_time, cpu_time;
+  const char* node;
+  const char* kernel;
+  const char* type;
+};
+struct ProfileOf {
+  ProfileOfNode* nodes;
+  size_t size;
 };
 struct VersionOf {
   const char* build;
@@ -35,6 +46,8 @@ struct Library {
   int (*request_get_tensor)(const void* request, const char* name, void** tensor);
   int (*request_infer)(void* request);
   int (*request_cancel)(void* request);
+  int (*request_get_profile)(const void* request, ProfileOf* profile);
+  void (*profile_free)(ProfileOf* profile);
   void (*request_free)(void* request);
   int (*tensor_from_host)(int type, ShapeOf shape, void* data, void** tensor);
   int (*tensor_shape)(const void* tensor, ShapeOf* shape);

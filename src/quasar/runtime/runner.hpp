@@ -33,6 +33,9 @@ class Runner {
   // library's message; Cancelled when the work of the calling thread is.
   std::vector<Tensor> run(std::span<const Tensor> inputs) const;
 
+  // Seconds that one run takes in the library; what brings tensors to its process does not count. Throws as run().
+  double seconds_of_run(std::span<const Tensor> inputs) const;
+
  private:
   std::variant<Session, std::unique_ptr<openvino::CompiledModel>, std::unique_ptr<JudgedModel>> model_;
 };

@@ -141,8 +141,8 @@ std::vector<LayerFacts> layers_of(const QuantizedFacts& facts, const LayerErrors
     if (skipped != facts.plan.skipped.end()) layer.why = skipped->second;
     const auto value = node.outputs.empty() ? facts.plan.values.end() : facts.plan.values.find(node.outputs.front());
     if (planned != facts.plan.nodes.end() && !layer.integer) {
-      layer.why = std::string("ONNX Runtime runs it in float between ") +
-                  (has_half(node, facts.plan, index) ? "casts to 16-bit floats" : "Q/DQ pairs");
+      layer.why = facts.library + " runs it in float between " +
+                  std::string(has_half(node, facts.plan, index) ? "casts to 16-bit floats" : "Q/DQ pairs");
     }
     if (value != facts.plan.values.end()) layer.activation = in_words(value->second);
     if (const Tensor* weights = weights_of(facts, node)) {

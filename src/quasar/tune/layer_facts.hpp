@@ -20,6 +20,7 @@ struct QuantizedFacts {
   const stats::Statistics& seen;
   const std::map<std::string, bool>& runs;  // node -> runs in integer kernels
   const Json& rounding;                     // a trial's "rounding" (to_json of a RoundingReport), or null
+  std::string library = "ONNX Runtime";     // whose kernels they are, in words; "plan": as planned
 };
 
 // An operator that could be quantized. What is not known is left out.

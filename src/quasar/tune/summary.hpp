@@ -47,7 +47,8 @@ struct Speed {
 struct Winner : Measured {
   search::Trial trial;
   quant::Config config;
-  size_t quantized_nodes = 0, float_nodes = 0;  // of those that the target could quantize, as ONNX Runtime runs them
+  size_t quantized_nodes = 0, float_nodes = 0;  // of those that the target could quantize
+  std::string nodes_by = {};                    // who says which they are: the library that runs the model, in words, or "plan"
   double quantized_work = 1;                    // share of the multiply-adds that are planned in integers
   std::vector<LayerFacts> layers;
   std::vector<LayerRanges> ranges;  // of the layers that lose most

@@ -14,6 +14,7 @@
 #include "quasar/graph/load.hpp"
 #include "quasar/quant/npu/npu.hpp"
 #include "quasar/quant/standalone.hpp"
+#include "quasar/runtime/judged_nodes.hpp"
 #include "quasar/runtime/kernels.hpp"
 #include "quasar/runtime/oldest_release.hpp"
 #include "quasar/sensitivity/operator_costs.hpp"
@@ -55,7 +56,7 @@ eval::Scores scores_of(const TrialContext& context, const search::Trial& trial, 
 bool is_in_own_library(const TrialContext& context) {
   const runtime::Library library = context.devices.first().library;
   return library != runtime::Library::onnxruntime && runtime::has_times(library) &&
-         context.target.runtime() == runtime::name_of(library);
+         context.target.runtime() == runtime::name_of(library) && context.target.stand_in().empty();
 }
 
 // The winner's latency, and its speed. Of a search that was interrupted or whose time is up, within half a second.
@@ -96,24 +97,33 @@ eval::Scores by_sample(const TrialContext& context, const Winner& winner, const 
   return out;
 }
 
-// Which of the planned nodes run on codes; as planned where it cannot be found out, and for processors and libraries that ONNX
-// Runtime here only simulates. Its CUDA provider runs none so (quant/targets/ort_cuda.cpp).
-std::map<std::string, bool> kernels_of(const graph::Model& model, const quant::Plan& plan, const TrialContext& context,
-                                       const Closing& closing) {
+// Which of the planned nodes run on codes, and who says so. As planned where it cannot be found out, and for processors that are
+// only simulated here. ONNX Runtime's CUDA provider runs none so (quant/targets/ort_cuda.cpp).
+struct Kernels {
+  std::map<std::string, bool> runs;
+  std::string source;  // the library, in words, or "plan"
+};
+
+Kernels kernels_of(const graph::Model& model, const quant::Plan& plan, const TrialContext& context, const Closing& closing) {
   const runtime::Device& device = context.job.devices.front();
-  const bool as_planned = plan.shifts || context.target.checks_pairs() || device.library != runtime::Library::onnxruntime;
+  const bool own_library = device.library != runtime::Library::onnxruntime;
+  const bool as_planned = plan.shifts || (context.target.checks_pairs() && !own_library);
   std::vector<std::string> nodes;
-  std::map<std::string, bool> out;
+  Kernels out{.runs = {}, .source = "plan"};
   for (const auto& [name, planned] : plan.nodes) {
     nodes.push_back(name);
-    out[name] = device.is_cpu() || as_planned;
+    out.runs[name] = device.is_cpu() || own_library || as_planned;
   }
-  if (as_planned || !device.is_cpu()) return out;
-  or_warn(closing, "what ONNX Runtime runs in integers, and shows what was planned",
-          [&] { out = runtime::runs_quantized(model, nodes); });
+  if (as_planned) return out;
+  const std::string library = runtime::facts_of(device).at("library");
+  if (!own_library && !device.is_cpu()) return {.runs = std::move(out.runs), .source = library};
+  or_warn(closing, "what " + library + " runs in integers, and shows what was planned", [&] {
+    out.runs = own_library ? runtime::runs_quantized_in(device, model, nodes) : runtime::runs_quantized(model, nodes);
+    out.source = library;
+  });
   // What an operator on codes took in when the model was written runs there.
   const graph::Index written(model);
-  for (auto& [name, runs] : out) runs = runs || written.node(name) == nullptr;
+  for (auto& [name, runs] : out.runs) runs = runs || written.node(name) == nullptr;
   return out;
 }
 
@@ -231,7 +241,7 @@ Winner measure_winner(const TrialContext& context, const search::Trial& trial, c
   winner.quality = judged(context, winner, model, closing);
   const auto graph = context.variants.graph_of(winner.config);
   const eval::Scores scores = by_sample(context, winner, model, closing);
-  std::map<std::string, bool> kernels;
+  Kernels kernels;
   LayerErrors errors;
   // The one that waits for the disk beside those that compute.
   parallel_for(3, one_at_a_time(graph->model) ? 1 : 3, [&](size_t i) {
@@ -242,11 +252,12 @@ Winner measure_winner(const TrialContext& context, const search::Trial& trial, c
     if (i == 1) kernels = kernels_of(model, plan, context, closing);
     if (i == 2) winner.flips = flips(context, scores, samples);
   });
-  for (const auto& [name, runs] : kernels) (runs ? winner.quantized_nodes : winner.float_nodes)++;
+  for (const auto& [name, runs] : kernels.runs) (runs ? winner.quantized_nodes : winner.float_nodes)++;
   winner.float_nodes += plan.skipped.size();
+  winner.nodes_by = kernels.source;
   winner.lost_parts = plan.lost_parts;
   const Json rounding = trial.user_attributes.value("rounding", Json());
-  const QuantizedFacts facts{graph->model, plan, context.variants.seen(winner.config), kernels, rounding};
+  const QuantizedFacts facts{graph->model, plan, context.variants.seen(winner.config), kernels.runs, rounding, kernels.source};
   winner.layers = layers_of(facts, errors);
   winner.ranges = ranges_of(facts, worst_of(winner.layers));
   winner.evidence = {.against_float = eval::against(context.evaluator.reference(),

@@ -156,5 +156,23 @@ TEST(OpenVinoTarget, TheCheckerNamesWhatFallsOutOfIntegers) {
   EXPECT_EQ(faults_of(written(separable(), plan_of(separable(), codes, "ort_cpu"))).at("Conv_0"), "pairs");
 }
 
+TEST(OpenVinoTarget, TheCheckerNamesASliceThatTakesEverything) {
+  Builder b;
+  const auto x = b.conv(b.input("x", {1, 4, 8, 8}), 4, 4, 3);
+  const auto numbers = [&](int64_t value) { return b.constant(Tensor::of<int64_t>({1}, {value})); };
+  const auto cut = b.node("Slice", {x, numbers(0), numbers(4), numbers(1)});
+  const graph::Model model = b.finish({b.conv(cut, 4, 4, 3)});
+  const graph::Model made = apply(model, plan_of(model, usual(), openvino));
+  const auto target = targets::table().make(openvino);
+  for (const int64_t channels : {4, 3}) {
+    std::map<std::string, graph::Value> values;
+    for (const auto& node : made.nodes)
+      values[node.outputs.front()] = {node.outputs.front(), DataType::float32, Shape{1, node.is("Slice") ? channels : 4, 8, 8}};
+    const auto faults = target->faults(made, values);
+    ASSERT_EQ(faults.size(), channels == 4 ? 1U : 0U);
+    for (const auto& one : faults) EXPECT_EQ(one.fault.rule, "slice");
+  }
+}
+
 }  // namespace
 }  // namespace quasar::quant

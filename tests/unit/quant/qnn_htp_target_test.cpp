@@ -137,5 +137,15 @@ TEST(QnnHtpTarget, TheCheckerNamesWhatFallsOutOrComesOutWrong) {
   EXPECT_EQ(htp_faults_of(good, values).at("Add_0"), "axes");
 }
 
+TEST(QnnHtpTarget, TheCheckerNamesAPadBetweenAMaxPoolInFloatAndAPair) {
+  Builder b;
+  const auto pooled = b.node("MaxPool", {b.input("x", {1, 4, 8, 8})}, {{"kernel_shape", std::vector<int64_t>{2, 2}}});
+  const auto padded = b.node("Pad", {pooled, b.constant(Tensor::of<int64_t>({8}, {0, 0, 1, 1, 0, 0, 1, 1}))});
+  const graph::Model model = b.finish({b.conv(padded, 4, 4, 3)});
+  const Plan plan = plan_of(model, usual_of_htp(), qnn_htp);
+  ASSERT_FALSE(plan.nodes.contains("MaxPool_0"));
+  EXPECT_EQ(htp_faults_of(apply(model, plan)), (std::map<std::string, std::string>{{"Pad_0", "float"}}));
+}
+
 }  // namespace
 }  // namespace quasar::quant

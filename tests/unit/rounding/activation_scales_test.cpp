@@ -5,6 +5,7 @@
 
 #include <atomic>
 
+#include "quasar/rounding/rounding.hpp"
 #include "unit/rounding/rounding_models.hpp"
 
 namespace quasar::tune {
@@ -35,6 +36,25 @@ TEST(ActivationScales, WindowsThatStayAreNotLookedAtAgain) {
   EXPECT_EQ(reads, 0U);
   const auto later = refined_activations(model, less, samples, {.memo = memo});
   EXPECT_EQ(refined_activations(model, less, samples, {}), later);
+}
+
+// Scales are judged one by one: what must have one grid with others keeps it.
+TEST(ActivationScales, ValuesThatShareAGridByDemandKeepIt) {
+  const graph::Model model = network();
+  const auto samples = std::make_shared<Samples>();
+  const quant::Config config = quant::parse_config({{"activation_params", {{"calibration_method", "MinMax"}}},
+                                                    {"algorithms", "adaround"},
+                                                    {"adaround_params", {{"refine_activations", true}}}});
+  const auto seen = stats::collect(model, *samples, quant::observed_values(model), quant::needs_of(config)).at(samples->size());
+  for (const bool demanded : {false, true}) {
+    quant::Plan plan = quant::resolve(model, seen, config, *quant::targets::table().make("ort_cpu"));
+    plan.values.at("a").scales[0] *= 4;
+    if (demanded) plan.aligned = {"a"};
+    Rounder rounder(model, samples);
+    rounder.settle(plan, std::nullopt);
+    rounder.improve(plan);
+    EXPECT_EQ(plan.refined.contains("a"), !demanded);
+  }
 }
 
 }  // namespace

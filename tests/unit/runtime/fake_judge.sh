@@ -1,5 +1,5 @@
 # usage: fake_judge.sh MODE FILE    a process that judges models for unit tests: answers, refuses, hangs or dies, as MODE says
-# FILE: it behaves so once, for whichever process asks first, and leaves this file behind; "": always. Its answer to a run is what it was given.
+# FILE: it behaves so once, for whichever process asks first, and leaves this file behind; "": always. Its answer to a run is what it was given, and a run takes a quarter of a second.
 mode=$1 once=$2
 bad() { [ -n "$once" ] && [ -e "$once" ] && return 1; [ -z "$once" ] || : > "$once"; return 0; }
 while read -r line; do
@@ -14,6 +14,7 @@ while read -r line; do
         babbles) bad && { echo hello; continue; } ;;
       esac
       echo '{"partitions":1,"on_cpu":[]}' ;;
+    *'"timed"'*) echo '{"seconds":0.25}' ;;
     *)
       [ "$mode" != dies_running ] || ! bad || kill -SEGV $$
       from=$(printf %s "$line" | sed 's/.*"from":"\([^"]*\)".*/\1/') to=$(printf %s "$line" | sed 's/.*"to":"\([^"]*\)".*/\1/')

@@ -11,6 +11,7 @@
 #include "quasar/base/cancellation.hpp"
 #include "quasar/base/error.hpp"
 #include "quasar/base/file.hpp"
+#include "quasar/runtime/openvino_judge.hpp"
 #include "quasar/runtime/openvino_library.hpp"
 #include "quasar/runtime/runner.hpp"
 #include "unit/error_of.hpp"
@@ -134,6 +135,49 @@ TEST_F(InOpenVino, WorkThatIsCancelledEnds) {
   const CancelScope scope(stop.get_token());
   EXPECT_THROW(runner.run(std::vector<Tensor>{}), Cancelled);
 }
+
+// Models run in a process that a program starts, for as long as it lives.
+class JudgedBy {
+ public:
+  explicit JudgedBy(std::vector<std::string> arguments) { openvino::judge_by(std::move(arguments)); }
+  ~JudgedBy() { openvino::judge_by({}); }
+  JudgedBy(const JudgedBy&) = delete;
+  JudgedBy& operator=(const JudgedBy&) = delete;
+};
+
+TEST(OpenVinoProcesses, GiveWhatTheProgramSays) {
+  const JudgedBy program({"/bin/sh", QUASAR_SOURCE_DIR "/tests/unit/runtime/fake_judge.sh", "well", ""});
+  EXPECT_EQ(facts_of(there)["library"], "Fake");
+  const graph::Model model = test::relu_times_two();
+  Shape shape = *model.inputs.front().shape;
+  for (auto& size : shape) size = size < 0 ? 3 : size;
+  const std::vector<Tensor> sample{test::random_tensor(shape, 5)};
+  const Runner runner(model, {.device = there});
+  EXPECT_EQ(runner.run(sample), sample);
+  EXPECT_DOUBLE_EQ(runner.seconds_of_run(sample), 0.25);
+}
+
+TEST(OpenVinoProcesses, ThatCannotBeStartedAreAnObstacle) {
+  const JudgedBy program({"/bin/false"});
+  expect_says(obstacle_to(Library::openvino), {"the process of OpenVINO ended with exit code 1"});
+}
+
+#ifdef QUASAR_PROGRAM_FILE
+TEST_F(InOpenVino, AnswersTheSameInAProcessOfItsOwn) {
+  const graph::Model model = test::relu_times_two();
+  Shape shape = *model.inputs.front().shape;
+  for (auto& size : shape) size = size < 0 ? 3 : size;
+  const std::vector<Tensor> sample{test::random_tensor(shape, 5)};
+  const std::vector<Tensor> here = Runner(model, {.device = there}).run(sample);
+  const JudgedBy program({QUASAR_PROGRAM_FILE, openvino::judge_word});
+  const Runner other(model, {.device = there, .at_once = 2});
+  EXPECT_EQ(other.run(sample), here);
+  EXPECT_GT(other.seconds_of_run(sample), 0);
+  graph::Model wrong = model;
+  wrong.nodes.front().op_type = "NoSuchOperator";
+  expect_says(error_of([&] { Runner(wrong, {.device = there}); }), {"OpenVINO cannot open the model: ", "NoSuchOperator"});
+}
+#endif
 
 TEST_F(InOpenVino, FactsSayWhichVersion) {
   const Json facts = facts_of(there);

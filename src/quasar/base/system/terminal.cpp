@@ -37,6 +37,12 @@ size_t terminal_columns() {
 // Windows gives every program all three.
 void take_closed_descriptors() {}
 
+OpenFile take_standard_output() {
+  OpenFile out = OpenFile::same_as(1);
+  ::_dup2(2, 1);
+  return out;
+}
+
 bool is_standard_output(const std::filesystem::path& path) {
   return path == "/dev/stdout";  // which special_files.cpp understands
 }
@@ -59,6 +65,12 @@ void take_closed_descriptors() {
     if (::fcntl(number, F_GETFD) >= 0) continue;
     static_cast<void>(::open("/dev/null", number == STDERR_FILENO ? O_WRONLY : O_RDONLY));  // the lowest free number is this one
   }
+}
+
+OpenFile take_standard_output() {
+  OpenFile out = OpenFile::same_as(STDOUT_FILENO);
+  ::dup2(STDERR_FILENO, STDOUT_FILENO);
+  return out;
 }
 
 bool is_standard_output(const std::filesystem::path& path) {

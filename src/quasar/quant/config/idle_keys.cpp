@@ -23,6 +23,7 @@ std::vector<Idle> idle_keys() {
   };
   const std::string equalization = "neither include_cle nor cle_algo asks for equalization";
   std::vector<Idle> all{{"SmoothAlpha", "include_sq is not true"},
+                        {"SmoothFunctions", "include_sq is not true"},
                         {"cle_steps", equalization, "cle_algo"},
                         {"CLETotalLayerDiffThreshold", equalization, "cle_algo"},
                         {"CLEScaleAppendBias", equalization, "cle_algo"},

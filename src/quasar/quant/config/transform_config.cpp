@@ -31,6 +31,7 @@ const std::vector<Key>& keys() {
                                     {"CLEScaleAppendBias", "cle", "cle_scale_append_bias"},
                                     {"include_sq", "smooth_quant", ""},
                                     {"SmoothAlpha", "smooth_quant", "alpha"},
+                                    {"SmoothFunctions", "smooth_quant", "behind_functions"},
                                     {"BiasCorrection", "bias_correction", ""},
                                     {"FitPowerOfTwo", "fit_power_of_two", ""}};
   return all;

@@ -8,6 +8,7 @@
 //   pairs     on what these operators read and on what they write, but not between a layer and the activation behind it, nor
 //             before functions (Sigmoid, Gelu …): the layer's kernel computes them on its float sums, and writes codes
 //   codes     operators on codes (QLinearConv, MatMulInteger) run in float
+//   Slice     that takes everything, with a pair of its own behind it: compiling crashes (Concat, such a Slice and Add in a row)
 //   Concat    joins values of different scales in 8 bits; NNCF gives them one, which AlignConcat: true does here
 //
 // oneDNN's kernels for processors without VNNI add two products in 16 bits (ops/sum_order.hpp), and what does not fit is lost.
@@ -51,9 +52,14 @@ constexpr const char* two_values =
 constexpr const char* shifted_input = "OpenVINO's CPU has an integer ConvTranspose only for values without zero points";
 constexpr const char* shifted_border = "OpenVINO's CPU pads codes only where they have no zero point";
 
+constexpr const char* takes_all_and_crashes =
+    "it takes all of its input, and has a pair of its own behind it: OpenVINO (2026.4) may crash when it compiles such a model; "
+    "exclude: [{op_type: Slice}] leaves it in float";
+
 class OpenVino final : public Target {
  public:
   bool runs(const graph::Node& node, const ops::Roles& roles, const Config& config, std::string& why) const override {
+    why.clear();
     if (is_simulated(config)) return true;
     const bool centred = config.activation.symmetric && config.activation.type == DataType::int8;
     if (is_sum(node)) {
@@ -110,6 +116,15 @@ class OpenVino final : public Target {
 
   bool checks_pairs() const override { return true; }
 
+  std::vector<NodeFault> faults(const graph::Model& model, const std::map<std::string, graph::Value>& values) const override {
+    std::vector<NodeFault> out = Target::faults(model, values);
+    for (const auto& at : nodes_in_pairs(model)) {
+      if (at.node.is("Slice") && at.inputs.front() && at.output && takes_everything(at.node, values))
+        out.push_back({at.node.name, {"slice", takes_all_and_crashes}});
+    }
+    return out;
+  }
+
   PairFault fault(const NodeInPairs& at) const override {
     const graph::Node& node = at.node;
     if (has_own_codes(node))
@@ -131,6 +146,14 @@ class OpenVino final : public Target {
  private:
   static bool is_in_integers(const graph::Node& node) {
     return node.domain.empty() && std::ranges::find(others_in_integers, node.op_type) != others_in_integers.end();
+  }
+
+  // As far as shapes are known.
+  static bool takes_everything(const graph::Node& slice, const std::map<std::string, graph::Value>& values) {
+    const auto from = values.find(slice.inputs.front()), to = values.find(slice.outputs.front());
+    if (from == values.end() || to == values.end() || !from->second.shape || !to->second.shape) return false;
+    const auto known = [](int64_t size) { return size >= 0; };
+    return *from->second.shape == *to->second.shape && std::ranges::all_of(*from->second.shape, known);
   }
 
   static bool is_nearest(const graph::Node& node) { return node.is("Resize") && node.text("mode", "nearest") == "nearest"; }

@@ -86,6 +86,7 @@ constexpr const char* without_its_own_scale =
 class QnnHtp final : public Target {
  public:
   bool runs(const graph::Node& node, const ops::Roles& roles, const Config& config, std::string& why) const override {
+    why.clear();
     const DataType type = config.activation.type;
     if (!is_byte(type) && type != DataType::uint16) {
       why = "QNN HTP has no codes of " + std::string(name_of(type)) + " for values; what is in float runs in float16 by itself";
@@ -189,10 +190,19 @@ class HtpCheck {
                  "it has values of " + std::to_string(most) + " axes, of which " + node.op_type + " has at most " +
                      std::to_string(most_axes_of(node, at)) + " there");
     if (at == nullptr) return;
+    if (node.is("Pad") && is_pool_padded_to_codes(*at))
+      return add(node.name, "float",
+                 "the compiler gives up on the whole model where a MaxPool in float, this Pad and a pair follow each other; what "
+                 "comes before must be quantized (ConvertBNToConv: true where that is a BatchNormalization)");
     if (!look_at_types(*at)) return;
     if (is_in(htp_sums, node)) look_at_sum(*at);
     look_at_grid(*at);
     if (node.is("Clip")) look_at_clip(*at);
+  }
+
+  bool is_pool_padded_to_codes(const NodeInPairs& pad) const {
+    const graph::Node* const pool = index_.producer(pad.node.inputs.front());
+    return pad.output && !pad.inputs.front() && pool != nullptr && pool->is("MaxPool");
   }
 
   // Whether it writes floats, or nobody knows.

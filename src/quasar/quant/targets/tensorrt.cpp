@@ -74,6 +74,7 @@ std::string too_small(const graph::Node& node, const Sizes& sizes) {
 class TensorRt final : public Target {
  public:
   bool runs(const graph::Node& node, const ops::Roles& roles, const Config&, std::string& why) const override {
+    why.clear();
     if (is_one_of(trt_sums, node)) {
       if (!roles.weight) why = "TensorRT runs products of two values in float16, as a part of attention";
     } else if (roles.kind == ops::Kind::movement && !node.is("MaxPool")) {

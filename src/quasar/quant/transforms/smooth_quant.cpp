@@ -8,8 +8,10 @@
 // behind LayerNormalization too, where the outliers are (docs/quantization.md).
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 #include "quasar/ops/op.hpp"
+#include "quasar/ops/parts_of_functions.hpp"
 #include "quasar/quant/channels/channel_scaling.hpp"
 
 namespace quasar::quant::transforms {
@@ -17,7 +19,8 @@ namespace {
 
 class SmoothQuant final : public Transform {
  public:
-  explicit SmoothQuant(const Options& options) : alpha_(options.real("alpha")) {}
+  explicit SmoothQuant(const Options& options)
+      : alpha_(options.real("alpha")), behind_functions_(options.flag("behind_functions")) {}
 
   std::map<std::string, int> needs(const graph::Model& model) const override {
     std::map<std::string, int> out;
@@ -31,6 +34,7 @@ class SmoothQuant final : public Transform {
     ConstantEdits edits(model);
     ScaleFolding folding(model, index, edits, false);
     std::map<std::string, ChannelScales> inserted;
+    const std::set<std::string> parts = behind_functions_ ? ops::parts_of_functions(index) : std::set<std::string>();
     size_t folded = 0, skipped = 0;
     for (const auto& group : reader_groups(model, index)) {
       const auto found = seen.find(group.value);
@@ -38,7 +42,7 @@ class SmoothQuant final : public Transform {
       const ChannelScales scales = scales_of(group, found->second, edits);
       if (group.alone && folding.fold(group.value, scales, out.values)) {
         folded++;
-      } else if (comes_quantized(index.producer(group.value), model)) {
+      } else if (comes_quantized(index.producer(group.value), model, parts)) {
         skipped++;
         continue;
       } else {
@@ -78,13 +82,17 @@ class SmoothQuant final : public Transform {
     return scales;
   }
 
-  // Written by an operator that is quantized itself wherever that is possible; a LayerNormalization is float on most targets.
-  static bool comes_quantized(const graph::Node* producer, const graph::Model& model) {
+  // Written by an operator that is quantized itself wherever that is possible; a LayerNormalization is float on most targets, and
+  // a Gelu, or the last of its parts, on those for which it is asked for.
+  bool comes_quantized(const graph::Node* producer, const graph::Model& model, const std::set<std::string>& parts) const {
     std::string why;
-    return producer != nullptr && !producer->is("LayerNormalization") && ops::roles_of(*producer, model, why).has_value();
+    if (producer == nullptr || producer->is("LayerNormalization")) return false;
+    if (behind_functions_ && (producer->is("Gelu") || parts.contains(producer->name))) return false;
+    return ops::roles_of(*producer, model, why).has_value();
   }
 
   double alpha_;
+  bool behind_functions_;
 };
 
 }  // namespace
@@ -97,7 +105,11 @@ Entry<Transform> smooth_quant() {
                        .help = "how much of an outlier moves: 0 none, 1 all",
                        .low = 0,
                        .high = 1,
-                       .aliases = {"SmoothAlpha"}}}};
+                       .aliases = {"SmoothAlpha"}},
+                      {.name = "behind_functions",
+                       .fallback = false,
+                       .help = "behind Gelu too, for targets that compute it in float (OpenVINO, ONNX Runtime's CPU): a Mul more",
+                       .aliases = {"SmoothFunctions"}}}};
 }
 
 }  // namespace quasar::quant::transforms

@@ -44,7 +44,7 @@ function costCards(contents) {
     out.push(card('latency', milliseconds(time[1]), [`float ${milliseconds(time[0])}`, gain >= 1 ? number(gain, 3) + '× faster' : number(1 / gain, 3) + '× slower'], gain < 0.95 ? 'warn' : ''));
   }
   const operators = at(best, 'operators'), broken = at(best, 'broken_rules');
-  if (operators) out.push(card('operators left in float', String(operators.float), broken === undefined ? `${operators.quantized} run in integer kernels`
+  if (operators) out.push(card('operators left in float', String(operators.float), broken === undefined ? `${operators.quantized} ${operators.by === 'plan' ? 'in integers as planned' : `run in integer kernels of ${operators.by || 'ONNX Runtime'}`}`
     : `${operators.quantized} planned for the NPU, ${broken} of its rules broken`, operators.float || broken ? 'warn' : 'good'));
   return out;
 }
@@ -85,7 +85,7 @@ sections.push({ id: 'scores', title: 'Float against best', build: () => {
     if (at(best, 'holdout', name)) rows.push({ name: name + ' on hold-out samples', metric: name, float: at(baseline, 'holdout', name, 'value'), best: best.holdout[name] });
   }
   const show = (row, x) => score(row.metric || row.name, x);
-  return [element('p', { class: 'note' }, 'Every score is ONNX Runtime\'s. The interval holds the true value with 95 % confidence.', best.holdout ? ' Nobody saw the hold-out samples before the winner was chosen.' : ''),
+  return [element('p', { class: 'note' }, `Every score is ${at(search.result, 'judge', 'library') || 'ONNX Runtime'}'s. The interval holds the true value with 95 % confidence.`, best.holdout ? ' Nobody saw the hold-out samples before the winner was chosen.' : ''),
     table([
       { title: 'metric', value: (row) => row.name }, { title: 'float', value: (row) => row.float, show: (row) => show(row, row.float) },
       { title: 'default', value: (row) => row.first, show: (row) => show(row, row.first), help: 'Trial 0: the scheme\'s default configuration' },

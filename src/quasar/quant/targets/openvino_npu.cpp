@@ -1,0 +1,181 @@
+// OpenVINO's NPU plugin. No such processor was at hand: rows and rules are those of NNCF 3.4 for it (its table of the NPU,
+// src/nncf/common/hardware/setups/npu.py), and of OpenVINO's list of devices (fixed shapes).
+//
+//   sums      Conv, ConvTranspose, Gemm, MatMul, of two values too: CONVOLUTION, DEPTHWISE_CONVOLUTION, MAT_MUL
+//   pairs     Add, Sub, Mul, Div, Min, Max; AVG_POOL, REDUCE_MEAN; Resize that interpolates (INTERPOLATE, linear)
+//   moved     MAX_POOL, REDUCE_MAX, RESHAPE, TRANSPOSE, SPLIT, SLICE, TILE, PAD, BROADCAST, CONCAT …: the codes pass
+//   values    8 or 16 bits, one scale, with or without zero point
+//   weights   8 bits, with or without zero points, one scale or one per output channel
+//   unified   all values that Add, Sub, Mul, Div, Min, Max and Concat read have one scale and zero point ("SCALES: UNIFIED")
+//   floats    functions and normalizations run in float16. MVN, NormalizeL2, LSTM and GRU stand in the table too, and are left in
+//             float here: Quasar has no pairs for them that NNCF's rows describe
+//
+// Where pairs stand is as on OpenVINO's CPU, on which the models are judged; there sums may be of 16 bits, so that scales are
+// raised as they are for it.
+#include <algorithm>
+#include <array>
+
+#include "quasar/quant/codes/scheme_words.hpp"
+#include "quasar/quant/target.hpp"
+
+namespace quasar::quant::targets {
+namespace {
+
+constexpr std::array<std::string_view, 4> npu_sums = {"Conv", "ConvTranspose", "Gemm", "MatMul"};
+constexpr std::array<std::string_view, 6> npu_joins = {"Add", "Sub", "Mul", "Div", "Min", "Max"};
+
+// Besides, what computes on codes or lets them pass; Relu and Clip are part of the layer before them.
+constexpr std::array<std::string_view, 21> npu_others = {
+    "Relu",  "Clip",   "AveragePool", "GlobalAveragePool", "ReduceMean", "MaxPool", "GlobalMaxPool", "ReduceMax", "Concat",
+    "Split", "Slice",  "Expand",      "Reshape",           "Flatten",    "Squeeze", "Tile",          "Unsqueeze", "Transpose",
+    "Pad",   "Resize", "Gather"};
+
+// Of these, what takes next to no time beside the layer that feeds it.
+constexpr std::array<std::string_view, 17> npu_cheap = {"Add",     "Sub",       "Mul",    "Div",   "Min",      "Max",
+                                                        "Relu",    "Clip",      "Concat", "Slice", "Expand",   "Reshape",
+                                                        "Flatten", "Unsqueeze", "Tile",   "Pad",   "Transpose"};
+
+bool is_one_in(const auto& names, const graph::Node& node) {
+  return node.domain.empty() && std::ranges::find(names, node.op_type) != names.end();
+}
+
+bool is_npu_value(DataType type) {
+  return is_byte(type) || type == DataType::uint16 || type == DataType::int16;
+}
+
+// Why values and weights of these schemes have no rows there; "": they have.
+std::string unfit_for_npu(const Scheme& activation, const Scheme& weight) {
+  const auto no = [](const char* key, const Scheme& scheme, const std::string& what) {
+    return std::string(key) + " is " + spec_name(scheme) + ", but target openvino_npu has " + what;
+  };
+  const bool floats = activation.type == DataType::float32;
+  if (!floats && (!is_npu_value(activation.type) || activation.dynamic))
+    return no("activation", activation, "values of 8 and 16 bits with scales that are known before; use UInt8Spec or UInt16Spec");
+  if (!is_byte(weight.type) || weight.granularity == Granularity::group)
+    return no("weight", weight, "weights of 8 bits, with one scale or one per channel; use Int8Spec");
+  return "";
+}
+
+class OpenVinoNpu final : public Target {
+ public:
+  bool runs(const graph::Node& node, const ops::Roles&, const Config&, std::string& why) const override {
+    why.clear();
+    if (!is_one_in(npu_sums, node) && !is_one_in(npu_joins, node) && !is_one_in(npu_others, node))
+      why = "NNCF's table of OpenVINO's NPU has no codes for it: it runs in float16";
+    return why.empty();
+  }
+
+  // Operators of 16 and of 8 bits side by side would join values of other scales, too.
+  std::string remark(const Config& config) const override {
+    if (config.activation.type == DataType::float32 || is_byte(config.activation.type)) return "";
+    return "values of 16 bits stand in NNCF's table of OpenVINO's NPU, but OpenVINO's CPU, which judges, runs them in float, as "
+           "a "
+           "simulation";
+  }
+
+  std::string refuses(Format format) const override { return format == Format::qdq ? "" : "OpenVINO's NPU reads Q/DQ pairs"; }
+
+  std::string refuses_types(const Config& config) const override {
+    if (std::string why = unfit_for_npu(config.activation, config.weight); !why.empty()) return why;
+    for (const auto& rule : config.layers) {
+      if (rule.in_float) continue;
+      if (std::string why = unfit_for_npu(rule.activation, rule.weight); !why.empty()) return "of some layers " + why;
+    }
+    return config.mixed ? unfit_for_npu(config.mixed->activation, config.mixed->weight) : "";
+  }
+
+  bool wants_fixed_shapes() const override { return true; }
+  bool unifies(const graph::Node& node) const override { return is_one_in(npu_joins, node) || node.is("Concat"); }
+  DataType wide_type() const override { return DataType::uint16; }
+
+  bool absorbs(const ops::Bounds&, const QuantParams&) const override { return true; }
+  bool fuses_bias() const override { return true; }
+  bool cheap_in_float(const graph::Node& node, const Config&) const override { return is_one_in(npu_cheap, node); }
+  bool writes_float(const graph::Node& node, const Config&) const override { return is_one_in(npu_sums, node); }
+  DataType activation_type(DataType wanted, size_t, int64_t) const override { return wanted; }
+  DataType constant_type(DataType wanted) const override { return wanted; }
+  std::string usual_scheme() const override { return "u8s8_channel"; }
+  bool has_hard_swish() const override { return true; }
+
+  std::string runtime() const override { return "openvino"; }
+  std::string stand_in() const override {
+    return "target openvino_npu is judged on OpenVINO's CPU: scores are those of its arithmetic, in float32 where the NPU has "
+           "float16, and times say nothing of the NPU";
+  }
+
+  Json capability(const std::string& op_type) const override {
+    Json out = Target::capability(op_type);
+    out["activation"]["dtype"] = {"uint8", "int8"};
+    out["activation"]["scheme"] = {"asym", "sym"};
+    return out;
+  }
+
+  std::optional<Saturation> saturation() const override { return Saturation::raise_scales; }
+  ops::Kernels kernels() const override { return ops::Kernels::onednn; }
+  bool takes_unsigned_weights() const override { return false; }
+
+  bool checks_pairs() const override { return true; }
+
+  PairFault fault(const NodeInPairs& at) const override {
+    const graph::Node& node = at.node;
+    if (has_own_codes(node)) return {"pairs", node.op_type + " computes on codes by itself; OpenVINO's NPU reads Q/DQ pairs"};
+    for (const auto& input : at.inputs) {
+      if (input && !is_npu_value(input->type) && !(input->constant && input->type == DataType::int32)) return unfit(*input);
+    }
+    if (at.output && !is_npu_value(at.output->type)) return unfit(*at.output);
+    if (is_one_in(npu_sums, node)) return fault_of_npu_sum(at);
+    if (unifies(node)) return fault_of_join(at);
+    return !is_one_in(npu_others, node) && rounds_only(at)
+               ? PairFault{"float", node.op_type + " runs in float16: the pairs around it only round what it reads and writes"}
+               : PairFault();
+  }
+
+  std::vector<NodeFault> faults(const graph::Model& model, const std::map<std::string, graph::Value>& values) const override {
+    std::vector<NodeFault> out;
+    for (const auto& input : model.inputs) {
+      if (model.initializer(input.name) != nullptr) continue;
+      if (!input.shape || std::ranges::any_of(*input.shape, [](int64_t size) { return size < 0; }))
+        out.push_back({input.name, {"shapes", "input '" + input.name + "' has no fixed shape, which OpenVINO's NPU asks for"}});
+    }
+    std::ranges::move(Target::faults(model, values), std::back_inserter(out));
+    return out;
+  }
+
+ private:
+  static PairFault unfit(const Pair& pair) {
+    return {"types", "'" + pair.value + "' has codes of " + std::string(name_of(pair.type)) + ": 8 and 16 bits have rows there"};
+  }
+
+  static PairFault fault_of_npu_sum(const NodeInPairs& at) {
+    const bool values = at.inputs.front().has_value(), factor = at.inputs.size() > 1 && at.inputs[1].has_value();
+    if (values || !factor) return {};  // one that is left in float may read what others need on a grid
+    return {"values", "what it is multiplied with is quantized, but what it reads is not: it runs in float16"};
+  }
+
+  static PairFault fault_of_join(const NodeInPairs& at) {
+    const bool concat = at.node.is("Concat");
+    const Pair* first = nullptr;
+    for (const auto& input : at.inputs) {
+      if (!input || (input->constant && !concat)) continue;
+      if (first != nullptr && (input->scale != first->scale || input->zero_point != first->zero_point))
+        return {"unified", "'" + first->value + "' and '" + input->value + "' have other scales, and one is asked for"};
+      first = &*input;
+    }
+    return {};
+  }
+
+  // Whether its pairs stand there for this node: nobody else reads what they give, and it writes codes again.
+  static bool rounds_only(const NodeInPairs& at) {
+    const auto own = [](const auto& input) { return input && !input->constant && !input->moved && input->readers == 1; };
+    return at.output && std::ranges::any_of(at.inputs, own);
+  }
+};
+
+}  // namespace
+
+Entry<Target> openvino_npu() {
+  return {.help = "OpenVINO's NPU: values of 8 or 16 bits, one scale for all that Add, Mul and Concat join, fixed shapes",
+          .make = make_as<OpenVinoNpu, Target>};
+}
+
+}  // namespace quasar::quant::targets
