@@ -9,6 +9,7 @@
 
 #include "quasar/base/cancellation.hpp"
 #include "quasar/base/error.hpp"
+#include "quasar/base/process.hpp"
 #include "quasar/search/sequence.hpp"
 #include "unit/error_of.hpp"
 #include "unit/search/processes.hpp"
@@ -127,6 +128,15 @@ void expect_the_dead_are_found(Place& place) {
     EXPECT_EQ(dead.at(5).state, again ? State::failed : State::waiting);
   }
   EXPECT_NE(dead.at(5).user_attributes[attribute::error].get<std::string>().find("2 times"), std::string::npos);
+  // Who ran it, and when, each time.
+  const auto lost = lost_runs_of(dead.at(5));
+  ASSERT_EQ(lost.size(), 2u);
+  for (const LostRun& run : lost) {
+    EXPECT_EQ(run.worker, process_name());
+    ASSERT_TRUE(run.start);
+    EXPECT_LE(*run.start, run.found);
+  }
+  EXPECT_LT(*lost[0].start, *lost[1].start);
 }
 
 // Who was taken for dead wrongly may still bring his result, unless another was faster.
