@@ -50,6 +50,10 @@ std::string dead_process(int64_t deaths) {
   return "the process that ran it died" + times_in_a_row(deaths) + " (max_retry)";
 }
 
+std::string infinite_value(double value) {
+  return std::string("another program stored the value ") + (value > 0 ? "inf" : "-inf") + ", with which nothing can be compared";
+}
+
 Json with_lost_run(Json before, const LostRun& run) {
   if (!before.is_array()) before = Json::array();
   const auto microseconds = [](Time time) { return time.time_since_epoch().count(); };

@@ -58,6 +58,9 @@ inline constexpr const char* retries_attribute = "retries";
 QUASAR_API std::string dead_worker(int64_t deaths);   // in a shared study
 QUASAR_API std::string dead_process(int64_t deaths);  // in another
 
+// Why a trial that another program completed with this value counts as failed.
+QUASAR_API std::string infinite_value(double value);
+
 // A system attribute: who runs, or ran, the trial of a shared study.
 inline constexpr const char* worker_attribute = "worker";
 

@@ -53,8 +53,8 @@ SearchToJoin::SearchToJoin(Job asked, search::Storage& storage, std::string laun
   for (const auto* study : candidates(studies, asked_)) {
     if (const Said said(*study); said.state == "ended") over_.insert(said.run);
   }
-  if (const auto* study = with_choices(studies, asked_.study.name, choices_of(asked_)))
-    expect_finite(storage_.trials(study->id), place_of(study->name, asked_));  // no leader could go on with what cannot be read
+  // An error where they cannot be read: no leader could go on with them, however long a worker waits.
+  if (const auto* study = with_choices(studies, asked_.study.name, choices_of(asked_))) storage_.trials(study->id);
 }
 
 Job SearchToJoin::guess() const {
