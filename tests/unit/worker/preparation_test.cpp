@@ -88,6 +88,9 @@ TEST_F(Preparations, OfALaunchAreForItsOwnSearch) {
   led.announce("ended", "n_trials of 4 reached");
   EXPECT_EQ(awaited.over(), "n_trials of 4 reached");
   EXPECT_EQ(other.over(), std::nullopt);
+  SearchToJoin late(job, *storage, "mine");  // began when the search had ended
+  EXPECT_EQ(late.over(), "n_trials of 4 reached");
+  EXPECT_EQ(late.wait(0, {}).ended, "n_trials of 4 reached");
   EXPECT_NE(id_of_launch("mine"), id_of_launch("another"));
   EXPECT_GT(id_of_launch("mine"), 1'000'000'000);
   EXPECT_LE(id_of_launch("mine"), INT32_MAX);
