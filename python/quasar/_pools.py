@@ -44,7 +44,7 @@ class _Process(_Job):
         # As a launcher of MPI says it: processes that share a machine share its cores.
         environment = {**os.environ, "MPI_LOCALNRANKS": str(count), "MPI_LOCALRANKID": str(number)}
         self._said = tempfile.TemporaryFile()
-        self._process = subprocess.Popen(_arguments(address, options, {}), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=self._said, env=environment)
+        self._process = subprocess.Popen(_arguments(address, options, {}), stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=self._said, env=environment)
 
     def ended(self) -> Optional[str]:
         code = self._process.poll()
@@ -52,6 +52,8 @@ class _Process(_Job):
             return None
         if self._said.closed:
             return ""
+        assert self._process.stdin is not None
+        self._process.stdin.close()
         self._said.seek(0)
         words = self._said.read().decode(errors="replace").strip().splitlines()
         self._said.close()
@@ -61,6 +63,8 @@ class _Process(_Job):
         if self._process.poll() is None:
             self._process.terminate()
             self._process.wait()
+        assert self._process.stdin is not None
+        self._process.stdin.close()
         self._said.close()
 
 

@@ -8,8 +8,8 @@
 #include "quasar/base/json.hpp"
 #include "quasar/base/printable.hpp"
 #include "quasar/base/system/signals.hpp"
-#include "quasar/base/system/socket.hpp"
 #include "quasar/cli/command.hpp"
+#include "quasar/cli/end_of_input.hpp"
 #include "quasar/cli/private_server.hpp"
 
 namespace quasar::cli::commands {
@@ -37,12 +37,13 @@ class Serve final : public Command {
     app.add_option("folder", folder_, "where the database is kept; made when it does not exist")->required();
     app.add_option("--listen", listen_, "ADDRESS[:PORT] of this machine (default 127.0.0.1:5432; 0.0.0.0: all addresses)");
     app.add_flag("--json", json_, json_help);
-    app.add_flag("--with-input", with_input_, "end when standard input does, for programs that start it");
+    end_of_input_.define(app);
     app.footer("Example: quasar serve studies --listen 0.0.0.0");
   }
 
   int run() override {
     catch_signals();
+    end_of_input_.watch();
     const Log log = [](Level, const std::string& text) { std::cerr << printable_message(text) << "\n"; };
     PrivateServer server(listening(folder_, listen_), log);
     const std::string folder = std::filesystem::absolute(folder_).lexically_normal().string();
@@ -50,9 +51,8 @@ class Serve final : public Command {
               << std::flush;
     constexpr int looks = 50;  // of a tenth of a second, between two looks whether it is still there
     while (!stop_requested().stop_requested()) {
-      for (int i = 0; i < looks && !stop_requested().stop_requested() && !input_has_ended(); ++i)
+      for (int i = 0; i < looks && !stop_requested().stop_requested(); ++i)
         std::this_thread::sleep_for(std::chrono::milliseconds(100));
-      if (input_has_ended()) break;
       if (!stop_requested().stop_requested() && !server.runs())
         throw Error("the server in " + folder_ + " has ended: " + server.last_words(), Blame::world);
     }
@@ -61,15 +61,9 @@ class Serve final : public Command {
   }
 
  private:
-  // What stands in it is of no use, and is read to see its end.
-  bool input_has_ended() const {
-    if (!with_input_) return false;
-    while (std::cin && is_ready(0, true, 0)) std::cin.get();
-    return !std::cin;
-  }
-
   std::string folder_, listen_;
-  bool json_ = false, with_input_ = false;
+  bool json_ = false;
+  EndOfInput end_of_input_;
 };
 
 }  // namespace
