@@ -224,8 +224,10 @@ search::Study join_study(const Job& job, search::Storage& storage, const Source&
   for (const auto& [key, here] : goal.items()) {
     const Json there = study.user_attributes().value(key, Json());
     if (is_same(there, here)) continue;
+    const std::string cure =
+        "; `quasar worker ADDRESS` takes the search's own from the study, --model, --calib and --eval name them";
     throw Error("the study '" + job.study.name + "' searches with another " + key + " than this worker" +
-                (is_fingerprint(key) ? "" : " (" + there.dump() + ", here " + here.dump() + ")"));
+                (is_fingerprint(key) ? cure : " (" + there.dump() + ", here " + here.dump() + ")"));
   }
   check_same_evaluator(study.user_attributes().value(evaluator_attribute, Json()),
                        evaluator_facts(job, source.evaluator.reference()), source);

@@ -3,6 +3,7 @@
 #include <libpq-fe.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <map>
 #include <memory>
 
@@ -49,6 +50,11 @@ std::map<std::string, std::string> parsed(const std::string& url) {
 
 PostgresqlAddress postgresql_address(const std::string& url) {
   auto options = parsed(url);
+  // libpq would take the user's name for it. PGDATABASE and services may name one.
+  if (!options.contains("dbname") && !options.contains("service") && std::getenv("PGDATABASE") == nullptr &&
+      std::getenv("PGSERVICE") == nullptr)
+    throw Error("the study storage '" + without_password(url) +
+                "' names no database; write postgresql://user@host:port/database (`quasar serve` prints a whole address)");
   PostgresqlAddress out;
   const auto part = [&](const char* key) { return options.contains(key) ? options.at(key) : std::string(); };
   out.shown = "postgresql://" + part("host") + (part("port").empty() ? "" : ":" + part("port")) + "/" + part("dbname");
