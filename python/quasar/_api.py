@@ -12,6 +12,7 @@ from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, TextI
 from . import _core
 from ._evaluators import Scored, caller, kind_of
 from ._guests import Keeping, LossCaller, Sampler, Strategy, StopCondition
+from ._launch import together
 from ._pools import Workers, crew, in_a_file
 from ._samples import Gathering, Samples, fresh_name
 from ._session import Session
@@ -234,10 +235,10 @@ def _gathered(words: Mapping[str, Any]) -> _Words:
 
 
 def _run(words: _Words, model: Model, base: str, on_trial: Optional[Callable[[Mapping[str, Any]], None]] = None,
-         file: str = "") -> SearchResult:
-    """`file`: of the configuration, which no result may replace."""
+         file: str = "", decided: bool = False) -> SearchResult:
+    """`file`: of the configuration, which no result may replace. `decided`: as together() has it."""
     log = _Log()
-    with model_file(model) as path, contextlib.closing(log):
+    with model_file(model) as path, contextlib.closing(log), together(words.words, decided):
         words.words["model_input"] = path
         try:
             found = SearchResult(_core.search(words.words, base, file, log, on_trial, log.open))
@@ -308,13 +309,28 @@ def search(model: Optional[Model] = None, calib: Samples = None, eval: Samples =
         for key, data in (("calib_data_reader", calib), ("eval_data_reader", eval)):
             gathered.data(key, _rooted(data))
         _gather_arguments(gathered, space, preset, metric, evaluator, sampler, strategy, stop)
-        if workers is not None and gathered.gathering.registrations:
-            raise _core.QuasarError("workers are other programs, which do not have this one's functions and classes: name an evaluator in a file, "
-                                    "{'python': 'FILE.py:FUNCTION'}, samplers and strategies by their names, or start the script by mpirun or srun")
+        if workers is not None:
+            _refuse_functions(gathered)
         gathered.data("holdout_data_reader", _rooted(holdout))
         if workers is not None:
             stack.enter_context(crew(workers, gathered.words))
         return _run(gathered, model, base, on_trial, file)
+
+
+def _refuse_functions(gathered: _Words) -> None:
+    if gathered.gathering.registrations:
+        raise _core.QuasarError("workers are other programs, which do not have this one's functions and classes: name an evaluator in a file, "
+                                "{'python': 'FILE.py:FUNCTION'}, samplers and strategies by their names, or start the script by mpirun or srun")
+
+
+def _gathered_for_workers(words: Mapping[str, Any], model: Model, workers: Workers, stack: contextlib.ExitStack) -> _Words:
+    """As _gathered(), of a search beside which workers run as long as the stack lives."""
+    readers = dict(zip(("calib_data_reader", "eval_data_reader"), _for_workers(words.get("calib_data_reader"), words.get("eval_data_reader"), model, stack)))
+    gathered = _gathered({**words, **readers, "holdout_data_reader": None})
+    _refuse_functions(gathered)
+    gathered.data("holdout_data_reader", words.get("holdout_data_reader"))  # the leader's alone
+    stack.enter_context(crew(workers, gathered.words))
+    return gathered
 
 
 def _rooted(data: Samples) -> Samples:

@@ -44,7 +44,7 @@ class _Process(_Job):
         # As a launcher of MPI says it: processes that share a machine share its cores.
         environment = {**os.environ, "MPI_LOCALNRANKS": str(count), "MPI_LOCALRANKID": str(number)}
         self._said = tempfile.TemporaryFile()
-        self._process = subprocess.Popen(_arguments(address, options, {}), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=self._said, env=environment)
+        self._process = subprocess.Popen(_arguments(address, options, {}), stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=self._said, env=environment)
 
     def ended(self) -> Optional[str]:
         code = self._process.poll()
@@ -52,6 +52,8 @@ class _Process(_Job):
             return None
         if self._said.closed:
             return ""
+        assert self._process.stdin is not None
+        self._process.stdin.close()
         self._said.seek(0)
         words = self._said.read().decode(errors="replace").strip().splitlines()
         self._said.close()
@@ -61,6 +63,8 @@ class _Process(_Job):
         if self._process.poll() is None:
             self._process.terminate()
             self._process.wait()
+        assert self._process.stdin is not None
+        self._process.stdin.close()
         self._said.close()
 
 
@@ -228,14 +232,19 @@ class _Crew:
                 job.stop()
 
 
+def is_shared(words: Mapping[str, Any]) -> bool:
+    """Whether a configuration names a database that several processes may share."""
+    return str(words.get("study_storage_db") or words.get("storage") or "").startswith(("postgresql", "postgres://"))
+
+
 @contextlib.contextmanager
-def _server(folder: Path, host: str) -> Iterator[str]:
-    """A private PostgreSQL server (`quasar serve`): its address."""
+def server(folder: Path, host: str) -> Iterator[str]:
+    """A private PostgreSQL server (`quasar serve`): its address. It ends with this process, however that ends."""
     with socket.socket() as free:
         free.bind((host, 0))
         port = free.getsockname()[1]
-    command = [program(), "serve", os.fspath(folder), "--listen", f"{host}:{port}"]
-    with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True) as process:
+    command = [program(), "serve", os.fspath(folder), "--listen", f"{host}:{port}", "--with-input"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True) as process:
         assert process.stdout is not None and process.stderr is not None
         address = process.stdout.readline().strip()
         if not address:
@@ -250,14 +259,16 @@ def _server(folder: Path, host: str) -> Iterator[str]:
 @contextlib.contextmanager
 def crew(workers: Workers, words: Dict[str, Any]) -> Iterator[None]:
     """For as long as it lives, workers work for the search with these words, which gets a database where it has none that is shared."""
+    if _core.launch() and _core.rank() > 0:
+        raise _core.QuasarError("workers= is for a script that is started once; of one that mpirun or srun starts several times all processes work")
     pool = pool_of(workers)
     with contextlib.ExitStack() as stack:
         address = str(words.get("study_storage_db") or words.get("storage") or "")
         if not address:
             output = Path(str(words.get("output_dir") or "quasar_out")).absolute()
-            address = stack.enter_context(_server(output.with_name(output.name + "_database"), pool.host))
+            address = stack.enter_context(server(output.with_name(output.name + "_database"), pool.host))
             words["study_storage_db"] = address
-        elif not address.startswith(("postgresql://", "postgres://")):
+        elif not is_shared(words):
             raise _core.QuasarError("workers need a database that they share: study_storage_db='postgresql://user@host:port/database', or none, and one is made")
         options = {"study": str(words.get("study_name") or "AutoSearch"), "allow_code": "search_evaluator" in words or "custom_op_library" in words}
         # The leader's own share of this machine.

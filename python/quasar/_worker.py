@@ -27,7 +27,7 @@ def program() -> str:
 
 
 def _arguments(address: str, options: Dict[str, Any], keys: Dict[str, Any]) -> List[str]:
-    out = [program(), "worker", address, "--json"]
+    out = [program(), "worker", address, "--json", "--with-input"]
     for name, value in options.items():
         if value is None or value is False:
             continue
@@ -71,12 +71,12 @@ def worker(address: str, *, study: Optional[str] = None, model: Union[str, os.Pa
            output_dir: Union[str, os.PathLike[str], None] = None, **keys: Any) -> Dict[str, Any]:
     """Runs trials of the search in this database until it ends, and tells how many: {executed, failed, duplicates, seconds, reason, interrupted}.
 
-    A process of its own does the work. Options are those of `quasar worker`; `keys` are of a configuration, for this worker alone
+    A process of its own does the work, and ends with this one, however that ends. Options are those of `quasar worker`; `keys` are of a configuration, for this worker alone
     (n_jobs=4). Evaluators that are functions of a script are not known here: start the whole script by mpirun or srun for them.
     """
     options = {"study": study, "model": model, "calib": calib, "eval": eval, "wait": wait, "allow_code": allow_code, "drain": drain,
                "until_idle": until_idle, "output_dir": output_dir}
-    process = subprocess.Popen(_arguments(address, options, keys), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    process = subprocess.Popen(_arguments(address, options, keys), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     with process, _Forwarding(process):
         try:
             said = _finish(process)

@@ -4,6 +4,7 @@
 """
 from __future__ import annotations
 
+import contextlib
 import copy
 import difflib
 import inspect as _inspect
@@ -14,8 +15,10 @@ from pathlib import Path
 from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Union
 
 from . import _core
-from ._api import SearchResult, _gathered, _run, _Words
+from ._api import SearchResult, _gathered, _gathered_for_workers, _run
 from ._configs import Configs, single_space, snake_case
+from ._launch import is_first
+from ._pools import Workers
 from ._samples import Samples
 from ._study import Space
 from ._words import Model, plain
@@ -57,12 +60,14 @@ def _free_folder(folder: str, how_to_continue: str = "load_study_if_exists", sta
     return free
 
 
-def _searched(words: _Words, model: Model) -> SearchResult:
+def _searched(words: Dict[str, Any], model: Model, workers: Optional[Workers]) -> SearchResult:
     """As both of Quark's classes search: a script may be run twice, and one whose trials all fail has failed."""
-    if not words.words.get("load_study_if_exists"):
-        key = "output_dir" if words.words.get("output_dir") is not None else "search_output_dir"
-        words.words[key] = _free_folder(words.words.get(key) or "quasar_out")
-    result = _run(words, model, os.getcwd())
+    if not words.get("load_study_if_exists") and is_first():
+        key = "output_dir" if words.get("output_dir") is not None else "search_output_dir"
+        words = {**words, key: _free_folder(words.get(key) or "quasar_out")}
+    with contextlib.ExitStack() as stack:
+        gathered = _gathered(words) if workers is None else _gathered_for_workers(words, model, workers, stack)
+        result = _run(gathered, model, os.getcwd(), decided=True)
     states = [trial.state for trial in result.trials]
     if states and all(state == "failed" for state in states):
         raise _core.QuasarError(f"all {len(states)} trials failed; the first: {result.trials[0].attributes.get('error', 'for no reason that is known')}")
@@ -87,14 +92,14 @@ class AutoSearchPro:
         self.config = {key: value for key, value in config.items() if value is not None}
         self.result: Optional[SearchResult] = None
 
-    def run(self) -> Dict[str, Any]:
-        """Searches. -> the best configuration by flat names; `result` holds everything else"""
+    def run(self, workers: Optional[Workers] = None) -> Dict[str, Any]:
+        """Searches. -> the best configuration by flat names; `result` holds everything else. workers: who helps, as in quasar.search()"""
         if "model_input" not in self.config:
             raise _core.QuasarError("model_input is required: the path of the float ONNX model")
         if callable(self.config.get("search_evaluator")) and self.config.get("direction") == "minimize":
             warnings.warn("direction is 'minimize', so smaller values of search_evaluator are better. (Quark minimizes float − quantized "
                           "whatever the direction, as if greater values were better.)", stacklevel=2)
-        self.result = _searched(_gathered(self.config), self.config["model_input"])
+        self.result = _searched(self.config, self.config["model_input"], workers)
         return self.result.best_params
 
 
@@ -321,7 +326,7 @@ class AutoSearch:
         return {name: value for name in options for key, value in self.result.best_params.items()
                 if key.endswith("_params_" + snake_case(name))}
 
-    def _words(self) -> _Words:
+    def _words(self) -> Dict[str, Any]:
         _check_settings(self.auto_search_config)
         words: Dict[str, Any] = {name: _setting(self.auto_search_config, name) for name in _names}
         words["search_evaluator"] = _setting(self.auto_search_config, "search_evaluator")
@@ -341,14 +346,15 @@ class AutoSearch:
         stop = _setting(self.auto_search_config, "search_stop_condition")
         words["search_stop_condition"] = {name: int(value) if isinstance(value, float) and value.is_integer() else value
                                           for name, value in stop.items()} if isinstance(stop, Mapping) else stop
-        return _gathered(words)
+        return words
 
-    def search_model(self) -> Union[List[Dict[str, Any]], Dict[str, Any]]:
+    def search_model(self, workers: Optional[Workers] = None) -> Union[List[Dict[str, Any]], Dict[str, Any]]:
         """Searches. -> the candidates (trials not worse than float by more than search_metric_tolerance) in the order in which they
         were found: {config_index, difference, model_path, config}; of an advanced_fastft_search the best parameters by FastFinetune's
-        names: {NumIterations, LearningRate}. `result` holds everything else; the best is result.best_model"""
-        self.result = _searched(self._words(), self.model_input)
-        if self.model_output is not None:
+        names: {NumIterations, LearningRate}. `result` holds everything else; the best is result.best_model. workers: who helps, as in
+        quasar.search()"""
+        self.result = _searched(self._words(), self.model_input, workers)
+        if self.model_output is not None and is_first():
             self._copy_best()
         if _setting(self.auto_search_config, "advanced_fastft_search"):
             return self._best_of_ranges()

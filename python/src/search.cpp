@@ -219,6 +219,8 @@ void bind_search(py::module_& module) {
   module.def("search", &search);
   py::module_::import("atexit").attr("register")(py::cpp_function(&leave_with_a_search));
   module.def("dry_run", &dry_run);
+  module.def("rank", &tune::rank);
+  module.def("launch", &tune::launch);
   module.def("read_words", [](const std::string& file) { return to_python(tune::read_words(file)); });
   module.def("base_of", [](const py::object& words) { return to_python(tune::base_of(to_json(words))); });
   module.def("earlier_search", [](const std::string& folder) { return report::earlier_search(folder); });

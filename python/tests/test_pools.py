@@ -3,8 +3,11 @@ import contextlib
 import json
 import os
 import signal
+import socket
 import subprocess
+import sys
 import threading
+import time
 import unittest
 from pathlib import Path
 
@@ -85,6 +88,54 @@ class Pools(Case):
         self.assertEqual(len(shared.trials), 8)
         self.assertTrue((self.folder / "shared_database").is_dir())
         self.assertEqual(shared.best_model.read_bytes(), self.found("alone", n_trials=8).best_model.read_bytes())
+
+    def test_the_database_ends_with_a_program_that_is_killed(self):
+        os.chmod(self.folder, 0o755)
+        script = ("import sys, time; from pathlib import Path; from quasar._pools import server\n"
+                  "with server(Path('data').absolute(), '127.0.0.1') as address:\n    print(address, flush=True)\n    time.sleep(600)")
+        with subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as program:
+            address = program.stdout.readline().strip()
+            program.kill()
+            if "there is no PostgreSQL server" in program.stderr.read():
+                self.skipTest("no PostgreSQL server can be started here")
+        self.assertTrue(address.startswith("postgresql://"), address)
+        port = int(address.rpartition("@")[2].partition("/")[0].rpartition(":")[2])
+        for _ in range(600):
+            with socket.socket() as one:
+                if one.connect_ex(("127.0.0.1", port)):
+                    return
+            time.sleep(0.1)
+        self.fail("the server goes on")
+
+    def test_classes_of_quark_have_workers(self):
+        class Reader:
+            def __init__(self, images):
+                self.items = iter([{"image": image[None]} for image in images])
+
+            def get_next(self):
+                return next(self.items, None)
+
+        def pro(output, **more):
+            return quasar.AutoSearchPro({"model_input": MODEL, "calib_data_reader": Reader(self.calibration[0][:20]), "search_space": SPACE, "n_trials": 8,
+                                         "seed": 3, "search_algo": "Random", "pruner": "none", "output_dir": output, **more})
+
+        class Small(quasar.AutoSearchConfig):
+            search_space = {"calibrate_method": ["MinMax", "Percentile"], "activation_type": ["QInt8"], "weight_type": ["QInt8"], "include_cle": [False],
+                            "include_fast_ft": [False]}
+            search_output_dir = "v1"
+
+        with postgresql() as storage:
+            if storage is None:
+                self.skipTest("no PostgreSQL server can be started here")
+            shared, alone = pro("shared", study_storage_db=storage), pro("alone")
+            self.assertEqual(shared.run(workers=1), alone.run())
+            self.assertEqual(shared.result.best_model.read_bytes(), alone.result.best_model.read_bytes())
+            Small.study_storage_db, Small.study_name = storage, "v1"
+            small = quasar.AutoSearch(MODEL, None, Small, None, Reader(self.calibration[0][:20]))
+            small.search_model(workers=1)
+            self.assertEqual((small.result.status, len(small.result.trials)), ("ok", 2))
+            with self.assertRaisesRegex(quasar.QuasarError, "do not have this one's functions"):
+                pro("third", study_storage_db=storage, study_name="third", search_evaluator=lambda path: 1.0).run(workers=1)
 
     def test_samples_of_any_form_come_to_the_same(self):
         from quasar._pools import in_a_file

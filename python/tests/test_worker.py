@@ -2,7 +2,9 @@
 import json
 import os
 import subprocess
+import sys
 import threading
+import time
 import unittest
 
 from digits import Case, DIGITS, MODEL, SPACE
@@ -49,6 +51,23 @@ class Workers(Case):
             with self.assertRaisesRegex(quasar.QuasarError, "there is no search to work for: waited 0.5 s"):
                 quasar.worker(storage, wait=0.5)
             self.assertEqual(quasar.worker(storage, until_idle=0.5)["reason"], "there was nothing to do")
+
+    def test_a_worker_ends_with_a_program_that_is_killed(self):
+        """As one of a Dask worker or a Ray node that goes: it would work on beside the one that takes its place."""
+        with postgresql() as storage:
+            if storage is None:
+                self.skipTest("no PostgreSQL server can be started here")
+            connected = lambda: json.loads(subprocess.run(  # noqa: E731
+                [os.environ["QUASAR_PROGRAM"], "status", storage, "--json"], capture_output=True, text=True, check=True).stdout)["workers"]
+            quasar.search(MODEL, str(DIGITS / "calibration.npz"), str(DIGITS / "evaluation.npz"), SPACE, n_trials=1, output_dir="out", study_storage_db=storage)
+            program = subprocess.Popen([sys.executable, "-c", "import sys, quasar; quasar.worker(sys.argv[1], wait=600)", storage])
+            self.assertTrue(self.comes(lambda: any(one["alive"] for one in connected())), "it waits for a search")
+            program.kill()
+            program.wait()
+            self.assertTrue(self.comes(lambda: not any(one["alive"] for one in connected())), "it is gone")
+
+    def comes(self, there):
+        return any(there() or time.sleep(0.1) for _ in range(600))
 
     def test_what_is_wrong_is_said(self):
         with self.assertRaisesRegex(quasar.QuasarError, "^cannot open the study database postgresql://127.0.0.1:1/none"):

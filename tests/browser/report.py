@@ -82,6 +82,9 @@ def spoil(folder):
     (folder / "result.json").write_text(json.dumps(result))
     with sqlite3.connect(folder / "auto_search.db") as database:
         database.execute("update trial_params set param_name = ? where param_name = 'weight_params_quant_granularity'", (EVIL,))
+        database.execute("insert into trial_system_attributes (trial_id, key, value_json) select trial_id, 'worker', ? from trials where number % 2", (json.dumps(EVIL),))
+        lost = [{"worker": EVIL, "start_us": None, "found_us": 0}, {"worker": EVIL, "start_us": 0, "found_us": 10**15}]
+        database.execute("insert into trial_system_attributes (trial_id, key, value_json) select trial_id, 'lost_runs', ? from trials where number = 2", (json.dumps(lost),))
 
 
 with tempfile.TemporaryDirectory() as scratch:
@@ -92,7 +95,7 @@ with tempfile.TemporaryDirectory() as scratch:
         "--set", "search_space.PercentileCandidates=[[99.99, 99.999, 99.9999], [99, 99.9, 99.99, 99.999, 99.9999]]",
         "--set", "eval_data_reader.class_names=[nought, one, two, three, four, five, six, seven, 'the eighth, which is two circles', nine]")
     page = text(folder / "a/report.html")
-    parts = ["summary", "scores", "answers", "history", "importance", "slices", "parallel", "layers", "costs", "ranges", "flips", "trials", "reproduce", "time"]
+    parts = ["summary", "scores", "answers", "history", "workers", "importance", "slices", "parallel", "layers", "costs", "ranges", "flips", "trials", "reproduce", "time"]
     for width in (1280, 500):
         found = findings(page, folder, width)
         check(f"report at {width}", found, parts, 8)

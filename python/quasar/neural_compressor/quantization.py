@@ -10,6 +10,7 @@ from typing import Any, Callable, Dict, List, Optional
 from .. import _core
 from .._api import SearchResult, _gathered, _run, quantize
 from .._evaluators import scoring
+from .._launch import is_first
 from .._samples import Samples
 from .._words import Model
 from ..auto_search import _free_folder
@@ -114,9 +115,9 @@ def _score(model: Model, eval_func: Any, eval_dataloader: Any, eval_metric: Any,
 def _searched(words: Dict[str, Any], model: Model, arguments: Dict[str, Any]) -> SearchResult:
     criterion = words["tuning_criterion"]
     words["tuning_criterion"] = {**criterion, "strategy": guest_of(criterion["strategy"], arguments)}
-    if not words.get("load_study_if_exists"):
+    if not words.get("load_study_if_exists") and is_first():
         words["output_dir"] = _free_folder(words["output_dir"], "set_resume_from()", 4)
-    return _run(_gathered(words), model, os.getcwd())
+    return _run(_gathered(words), model, os.getcwd(), decided=True)
 
 
 def fit(model: Any, conf: PostTrainingQuantConfig, calib_dataloader: Any = None, calib_func: Any = None,

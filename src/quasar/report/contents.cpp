@@ -10,6 +10,7 @@
 #include "quasar/report/importance.hpp"
 #include "quasar/report/pictures.hpp"
 #include "quasar/report/sureness.hpp"
+#include "quasar/report/timeline.hpp"
 #include "quasar/runtime/oldest_release.hpp"
 #include "quasar/search/state_name.hpp"
 #include "quasar/search/storage.hpp"
@@ -34,6 +35,7 @@ Json trial_json(const search::Trial& trial, search::Time origin) {
   for (const auto& [name, value] : trial.point.values()) out["params"][name] = value;
   if (trial.start) out["start_s"] = std::chrono::duration<double>(*trial.start - origin).count();
   if (const auto seconds = trial.seconds()) out["seconds"] = *seconds;
+  if (const std::string worker = worker_of(trial); !worker.empty()) out["worker"] = worker;
   for (const char* key : {"metrics", "duplicate_of", "stage", "candidate", "error", "build_s", "score_s", "quantized_nodes",
                           "bytes", "latency_ms", "samples", "pruned"}) {
     if (trial.user_attributes.contains(key)) out[key] = trial.user_attributes[key];
@@ -41,11 +43,17 @@ Json trial_json(const search::Trial& trial, search::Time origin) {
   return out;
 }
 
-Json trials_json(std::span<const search::Trial> trials) {
+// The start of the first trial, lost runs of trials too.
+search::Time origin_of(std::span<const search::Trial> trials) {
   search::Time origin = search::Time::max();
   for (const auto& trial : trials) {
     if (trial.start) origin = std::min(origin, *trial.start);
+    for (const auto& run : search::lost_runs_of(trial)) origin = std::min(origin, run.start.value_or(origin));
   }
+  return origin;
+}
+
+Json trials_json(std::span<const search::Trial> trials, search::Time origin) {
   Json out = Json::array();
   for (const auto& trial : trials) {
     if (trial.finished()) out.push_back(trial_json(trial, origin));
@@ -125,7 +133,9 @@ Json contents_of(const Json& result, std::span<const search::Trial> trials, cons
   contents["metrics"] = metrics_json(result);
   contents["parameters"] = parameters_json(trials);
   contents["importance"] = importance_json(trials);
-  contents["trials"] = trials_json(trials);
+  const search::Time origin = origin_of(trials);
+  contents["trials"] = trials_json(trials, origin);
+  if (Json timeline = timeline_json(trials, origin); !timeline.is_null()) contents["timeline"] = std::move(timeline);
   contents["sureness"] = sureness(result.value("/best/evidence"_json_pointer, Json()));
   if (const Json needs = result.value("/best/needs"_json_pointer, Json()); !needs.is_null())
     contents["needs"] = runtime::needs_in_words(needs);
@@ -154,7 +164,6 @@ Json open_contents(const fs::path& output_dir, const std::string& storage_of_stu
     for (const auto& study : studies) {
       if (studies.size() > 1 && study.name != result.value("study_name", "AutoSearch")) continue;
       trials = storage->trials(study.id);
-      tune::expect_finite(trials, "the study '" + study.name + "' in " + without_password(database));
       words = study.user_attributes.value("job", Json::object());
     }
   }

@@ -14,7 +14,8 @@ namespace quasar::report {
 // {title, running, result, words, objectives: [{name, direction}], metrics: {name: {direction, proportion}},
 //  parameters: [{name, kind, choices | low, high, log}], importance: [{name, share}], sureness, advice: [text],
 //  pictures: of the worst samples (pictures.hpp), where the output folder has some,
-//  trials: [{number, state, values, params, metrics, start_s, seconds, …}]}.
+//  timeline: which process ran what (timeline.hpp), where there were several processes or several trials at a time,
+//  trials: [{number, state, values, params, metrics, start_s, seconds, worker, …}]}.
 //   result: as in result.json (a running search's has what is known so far)      words: the job's configuration
 //   start_s: seconds since the first trial's start                               seconds: how long the trial took
 Json contents_of(const Json& result, std::span<const search::Trial> trials, const Json& words);

@@ -15,6 +15,7 @@
 #include "quasar/base/secrets.hpp"
 #include "quasar/report/contents.hpp"
 #include "quasar/report/result.hpp"
+#include "quasar/report/timeline.hpp"
 #include "quasar/search/study.hpp"
 #include "quasar/studies/attributes.hpp"
 #include "quasar/studies/past_study.hpp"
@@ -58,11 +59,6 @@ double seconds_between(search::Time begin, search::Time end) {
   return std::chrono::duration<double>(end - begin).count();
 }
 
-std::string worker_of(const Trial& trial) {
-  const Json name = trial.system_attributes.value(search::worker_attribute, Json());
-  return name.is_string() ? name.get<std::string>() : "";
-}
-
 int64_t deaths_of(const Trial& trial) {
   const Json count = trial.system_attributes.value(search::retries_attribute, Json());
   return count.is_number_integer() ? count.get<int64_t>() : 0;
@@ -92,42 +88,21 @@ std::optional<double> rate_of(const std::vector<Trial>& trials) {
   return longest > 0 ? std::optional(static_cast<double>(count) / std::min(longest, minute)) : std::nullopt;
 }
 
-struct Worker {
-  size_t finished = 0;
-  double busy = 0;
-  std::optional<search::Time> first, last;
-  std::vector<int64_t> running;
-};
-
-std::map<std::string, Worker> workers_of(const std::vector<Trial>& trials) {
-  std::map<std::string, Worker> out;
-  for (const Trial& trial : trials) {
-    const std::string name = worker_of(trial);
-    if (name.empty() || !trial.start) continue;
-    Worker& worker = out[name];
-    if (trial.state == State::running) worker.running.push_back(trial.number);
-    if (!worker.first || *trial.start < *worker.first) worker.first = trial.start;
-    if (!trial.finished() || !trial.complete) continue;
-    ++worker.finished;
-    worker.busy += seconds_between(*trial.start, *trial.complete);
-    if (!worker.last || *trial.complete > *worker.last) worker.last = trial.complete;
-  }
-  return out;
-}
-
 Json workers_json(const std::vector<Trial>& trials, const search::Liveness& life) {
-  auto workers = workers_of(trials);
+  auto workers = work_of(trials);
+  workers.erase("");  // trials of other programs
   for (const auto& name : life.processes) workers.try_emplace(name);
   Json out = Json::array();
   for (const auto& [name, worker] : workers) {
     const bool connected = std::ranges::find(life.processes, name) != life.processes.end();
-    const double span = worker.first && worker.last ? seconds_between(*worker.first, *worker.last) : 0;
+    const auto share = worker.share();
     out.push_back({{"name", name},
                    {"alive", connected},
                    {"running", worker.running},
                    {"finished", worker.finished},
                    {"busy_s", worker.busy},
-                   {"share", span > 0 ? Json(worker.busy / span) : Json()}});
+                   {"share", share ? Json(*share) : Json()},
+                   {"lost", worker.lost}});
   }
   return out;
 }
@@ -246,7 +221,6 @@ Json study_status(search::Storage& storage, const search::StudyRecord& study) {
 
 Json study_contents(search::Storage& storage, const search::StudyRecord& study) {
   const auto trials = storage.trials(study.id);
-  tune::expect_finite(trials, "the study '" + study.name + "' in " + storage.where());
   const Json words = study.user_attributes.value(tune::job_attribute, Json::object());
   search::Counts counts;
   for (const Trial& trial : trials) count(counts, trial);

@@ -14,11 +14,12 @@ search::StudyRecord study_in(search::Storage& storage, const std::string& name);
 
 // {study, state, reason, trials: {complete, pruned, failed, duplicates, running, waiting}, total, rate, left_s, deaths, best,
 // workers:
-//  [{name, alive, running: [trial], finished, busy_s, share}], running: [{trial, worker, seconds, silent_s}]}.
+//  [{name, alive, running: [trial], finished, busy_s, share, lost}], running: [{trial, worker, silent_s}]}.
 //   state: preparing, running, ended, or left (nobody leads it, and nobody has said why); "" where it was never led
 //   total: trials that the search will have at most; null: not said       rate: trials ended per second, of the last minute
 //   left_s: seconds until total at that rate; null: unknown               deaths: how often a worker died under a trial
-//   alive: the process is connected to the database now      busy_s: seconds in trials; share: of those between first and last
+//   alive: the process is connected to the database now      busy_s: seconds in which some trial ran; share: of those between the
+//   first and the last      lost: runs of trials that ended with it
 //   silent_s: seconds since the trial's last heartbeat, by the server's clock; null: no heartbeats are kept
 Json study_status(search::Storage& storage, const search::StudyRecord& study);
 

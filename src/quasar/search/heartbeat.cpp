@@ -83,7 +83,7 @@ void Heartbeat::tell_of(const News& news) {
   const auto word = study_.leader_message();
   options_ = word.heartbeat;
   const std::scoped_lock lock(listening_);
-  if (word.ended && listener_.on_end && !std::exchange(told_, true)) listener_.on_end(*word.ended);
+  if (word.ended && listener_.on_end && !told_) told_ = listener_.on_end(*word.ended);
   if (news.trials && listener_.on_trials) listener_.on_trials();
 }
 

@@ -27,8 +27,9 @@ class Heartbeat final : public Study::Companion {
 
   // Who hears of news, from the heart's thread, from hear() to deafen().
   struct Listener {
-    std::function<void(const std::string&)> on_end;  // the search has ended, with the leader's reason: once
-    std::function<void()> on_trials;                 // some trial of others has ended, or waits
+    // The search has ended, with the leader's reason. false: it could not be heard now, and is to be said again.
+    std::function<bool(const std::string&)> on_end;
+    std::function<void()> on_trials;  // some trial of others has ended, or waits
   };
   void hear(Listener listener);
   void deafen();  // returns when nobody is in the listener any more

@@ -33,7 +33,7 @@ Loop::Loop(const RunOptions& options, Study& study, const Space& space, Sampler&
 RunResult Loop::run() {
   if (study_.is_shared()) {
     listening_.heart = &Heartbeat::of(study_);
-    listening_.heart->hear({[this](const std::string& why) { end_by_leader(why); }, [this] { hear_news(); }});
+    listening_.heart->hear({[this](const std::string& why) { return end_by_leader(why); }, [this] { hear_news(); }});
   }
   if (options_.n_jobs <= 1) {
     work();
@@ -134,11 +134,22 @@ void Loop::wait_for_others(std::unique_lock<std::mutex>& lock, uint64_t before) 
   --waiting_for_others_;
 }
 
+// The user's listener is called under the lock, and may take its time. Whoever waits for news cannot be between his question and
+// his waiting then, so that he hears of them without the lock.
 void Loop::hear_news() {
-  const std::scoped_lock lock(mutex_);
+  const auto lock = lock_soon();
   ++news_;
   changed_.notify_all();
-  if (waiting_for_others_ == 0) study_.sharing()->follow(study_.id(), false);
+  if (lock && waiting_for_others_ == 0) study_.sharing()->follow(study_.id(), false);
+}
+
+std::unique_lock<std::mutex> Loop::lock_soon() {
+  std::unique_lock lock(mutex_, std::try_to_lock);
+  for (int i = 0; i < 20 && !lock; ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    lock = std::unique_lock(mutex_, std::try_to_lock);
+  }
+  return lock;
 }
 
 std::unique_ptr<Loop::MyRunningTrial> Loop::take_turn() {
@@ -214,9 +225,10 @@ void Loop::end(RunResult::End how, const std::string& why) {
   changed_.notify_all();
 }
 
-void Loop::end_by_leader(const std::string& why) {
-  const std::scoped_lock lock(mutex_);
-  end_told(why);
+bool Loop::end_by_leader(const std::string& why) {
+  const auto lock = lock_soon();
+  if (lock) end_told(why);
+  return static_cast<bool>(lock);
 }
 
 void Loop::end_told(const std::string& why) {

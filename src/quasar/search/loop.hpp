@@ -1,6 +1,7 @@
 // The loop of run(): who asks, who tries, who tells, with one thread or several, alone or among other processes.
 #pragma once
 
+#include <atomic>
 #include <condition_variable>
 #include <map>
 #include <mutex>
@@ -63,7 +64,7 @@ class Loop {
   std::optional<int64_t> start();
   int64_t resume(int64_t number);
   void end(RunResult::End how, const std::string& why);
-  void end_by_leader(const std::string& why);
+  bool end_by_leader(const std::string& why);
   void end_told(const std::string& why);
   std::optional<int64_t> claim(const std::string& hash, int64_t number);
   // What other processes did, taken into the books; their listeners and duplicates come afterwards, outside of any turn.
@@ -74,6 +75,8 @@ class Loop {
   void wait_for_others(std::unique_lock<std::mutex>& lock, uint64_t before);
   // The heart has heard of trials.
   void hear_news();
+  // For the heart, which beats whatever holds the lock: nothing after a fifth of a second.
+  std::unique_lock<std::mutex> lock_soon();
   // Duplicates of what another process has not finished: they wait in the study for whoever continues it.
   void give_up_waiting();
   std::optional<std::string> met(const Progress& progress) const;
@@ -113,7 +116,7 @@ class Loop {
   bool cut_ = false;                      // some trial was interrupted
   std::vector<int64_t> ended_elsewhere_;  // trials of other processes, not yet heard of
   uint64_t version_ = 0;                  // counts changes that a decision may depend on
-  uint64_t news_ = 0;                     // how often others have told of trials
+  std::atomic<uint64_t> news_ = 0;        // how often others have told of trials
   size_t waiting_for_others_ = 0;         // threads
   std::condition_variable_any changed_;   // a trial ended, or the run; or others have told something
 

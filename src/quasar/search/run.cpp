@@ -134,7 +134,7 @@ Trial Loop::copied(Trial duplicate, const Trial& original) {
   duplicate.values = original.values;
   duplicate.intermediate = original.intermediate;
   Json system = original.system_attributes;
-  system.erase(retries_attribute);
+  for (const char* own : {retries_attribute, lost_runs_attribute}) system.erase(own);
   system.update(duplicate.system_attributes);
   duplicate.system_attributes = std::move(system);
   for (const auto& [key, value] : original.user_attributes.items()) {

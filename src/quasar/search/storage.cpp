@@ -50,6 +50,38 @@ std::string dead_process(int64_t deaths) {
   return "the process that ran it died" + times_in_a_row(deaths) + " (max_retry)";
 }
 
+std::string infinite_value(double value) {
+  return std::string("another program stored the value ") + (value > 0 ? "inf" : "-inf") + ", with which nothing can be compared";
+}
+
+Json with_lost_run(Json before, const LostRun& run) {
+  if (!before.is_array()) before = Json::array();
+  const auto microseconds = [](Time time) { return time.time_since_epoch().count(); };
+  before.push_back({{"worker", run.worker},
+                    {"start_us", run.start ? Json(microseconds(*run.start)) : Json()},
+                    {"found_us", microseconds(run.found)}});
+  return before;
+}
+
+std::vector<LostRun> lost_runs_of(const Trial& trial) {
+  std::vector<LostRun> out;
+  const Json all = trial.system_attributes.value(lost_runs_attribute, Json());
+  if (!all.is_array()) return out;
+  const auto time_in = [](const Json& run, const char* key) -> std::optional<Time> {
+    constexpr int64_t year_9999 = 253402300800'000000;
+    const Json time = run.value(key, Json());
+    const bool known = time.is_number_integer() && time >= 0 && time < year_9999;
+    return known ? std::optional(Time(std::chrono::microseconds(time.get<int64_t>()))) : std::nullopt;
+  };
+  for (const Json& run : all) {
+    if (!run.is_object()) continue;
+    const Json worker = run.value("worker", Json());
+    const auto found = time_in(run, "found_us");
+    if (found) out.push_back({worker.is_string() ? worker.get<std::string>() : std::string(), time_in(run, "start_us"), *found});
+  }
+  return out;
+}
+
 bool storage_exists(const std::string& url) {
   if (url == "memory") return false;
   refuse_misspelt("the study storage", url);

@@ -58,8 +58,23 @@ inline constexpr const char* retries_attribute = "retries";
 QUASAR_API std::string dead_worker(int64_t deaths);   // in a shared study
 QUASAR_API std::string dead_process(int64_t deaths);  // in another
 
+// Why a trial that another program completed with this value counts as failed.
+QUASAR_API std::string infinite_value(double value);
+
 // A system attribute: who runs, or ran, the trial of a shared study.
 inline constexpr const char* worker_attribute = "worker";
+
+// A run of a trial of a shared study that ended with its process, or that others took for ended.
+struct LostRun {
+  std::string worker;         // "": not known
+  std::optional<Time> start;  // by the worker's clock
+  Time found;                 // when others took it for dead, by their clock
+};
+
+// A system attribute: the trial's lost runs, in their order. Times stand in microseconds since 1970.
+inline constexpr const char* lost_runs_attribute = "lost_runs";
+QUASAR_API Json with_lost_run(Json before, const LostRun& run);    // the attribute, with one more
+QUASAR_API std::vector<LostRun> lost_runs_of(const Trial& trial);  // what makes no sense is left out
 
 // The right to decide what a study tries next, in the hands of one thread of one process at a time. What is written meanwhile
 // becomes visible to others at commit(), all at once; without commit() nothing has happened.

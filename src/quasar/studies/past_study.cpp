@@ -1,13 +1,11 @@
 #include "quasar/studies/past_study.hpp"
 
 #include <algorithm>
-#include <cmath>
 
 #include "quasar/base/error.hpp"
 #include "quasar/base/names.hpp"
 #include "quasar/base/secrets.hpp"
 #include "quasar/search/misspelt.hpp"
-#include "quasar/search/optuna/optuna_format.hpp"
 #include "quasar/studies/attributes.hpp"
 #include "quasar/studies/comparable.hpp"
 #include "quasar/studies/continuation.hpp"
@@ -154,20 +152,7 @@ PastStudy past_study(const Place& place, const std::string& name, const std::str
   }
   const Found found = chosen(place, wanted, preferred, wanted.empty() ? newest : all);
   PastStudy out{found.record, opened(found.database)->trials(found.record.id), without_password(found.database)};
-  expect_finite(out.trials, "the study '" + out.record.name + "' in " + out.where);
   return out;
-}
-
-void expect_finite(std::span<const search::Trial> trials, const std::string& study) {
-  for (const auto& trial : trials) {
-    if (trial.state != search::State::complete) continue;
-    for (const double value : trial.values) {
-      if (std::isfinite(value)) continue;
-      throw Error(study + ": trial " + std::to_string(trial.number) + " is complete with the value " +
-                  search::optuna::shown(value) +
-                  ", which no search stores and nothing can be compared with; begin a new search in another output_dir");
-    }
-  }
 }
 
 fs::path PastTrial::model() const {

@@ -34,10 +34,6 @@ struct Place {
 // there is no such study, and for a folder whose study is on a server that only its result.json names (expect_consent).
 PastStudy past_study(const Place& place, const std::string& name, const std::string& preferred = "");
 
-// Throws Error for a complete trial with an infinite value. Optuna's users may store one; no search does, and whatever is
-// compared with it says nothing.
-void expect_finite(std::span<const search::Trial> trials, const std::string& study);
-
 // A finished trial of an earlier search, whose model is to be made again.
 struct PastTrial {
   Json words;         // its configuration, with the search's target as key `target`

@@ -179,7 +179,6 @@ std::vector<search::Trial> finished_before(const Job& job, const data::Splits& s
     check_comparable(job.study, study.name, study.user_attributes, goal_of(job, samples));
     if (study.name != job.study.name) continue;
     out = storage->trials(study.id);
-    expect_finite(out, "the study '" + study.name + "' in " + without_password(storage_url(job.study)));
     std::erase_if(out, [](const auto& trial) { return !trial.finished(); });
   }
   return out;
@@ -206,7 +205,6 @@ search::Study lead_study(const Job& job, search::Storage& storage, const Source&
                                 .only_claimed = true,
                                 .launch = launch,
                                 .heartbeat = job.study.heartbeat});
-  expect_finite(study.trials(), "the study '" + job.study.name + "' in " + without_password(storage_url(job.study)));
   const Json facts = evaluator_facts(job, source.evaluator.reference());
   warn_of_other_evaluator(study.user_attributes().value(evaluator_attribute, Json()), facts, source);
   bind(study, job, goal);
@@ -222,13 +220,14 @@ search::Study join_study(const Job& job, search::Storage& storage, const Source&
                                 .only_claimed = true,
                                 .heartbeat = job.study.heartbeat});
   check_same_job(study.user_attributes().at(job_attribute), without_secrets(job.words));  // first: by the keys that users write
-  expect_finite(study.trials(), "the study '" + job.study.name + "' in " + without_password(storage_url(job.study)));
   const Json goal = goal_of(job, source.samples);
   for (const auto& [key, here] : goal.items()) {
     const Json there = study.user_attributes().value(key, Json());
     if (is_same(there, here)) continue;
+    const std::string cure =
+        "; `quasar worker ADDRESS` takes the search's own from the study, --model, --calib and --eval name them";
     throw Error("the study '" + job.study.name + "' searches with another " + key + " than this worker" +
-                (is_fingerprint(key) ? "" : " (" + there.dump() + ", here " + here.dump() + ")"));
+                (is_fingerprint(key) ? cure : " (" + there.dump() + ", here " + here.dump() + ")"));
   }
   check_same_evaluator(study.user_attributes().value(evaluator_attribute, Json()),
                        evaluator_facts(job, source.evaluator.reference()), source);

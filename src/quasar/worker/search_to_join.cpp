@@ -51,10 +51,12 @@ SearchToJoin::SearchToJoin(Job asked, search::Storage& storage, std::string laun
     : asked_(std::move(asked)), storage_(storage), launch_(std::move(launch)) {
   const auto studies = storage_.studies();
   for (const auto* study : candidates(studies, asked_)) {
-    if (const Said said(*study); said.state == "ended") over_.insert(said.run);
+    const Said said(*study);
+    const bool of_this_launch = !launch_.empty() && said.launch == launch_;  // it was shorter than this process took to begin
+    if (said.state == "ended" && !of_this_launch) over_.insert(said.run);
   }
-  if (const auto* study = with_choices(studies, asked_.study.name, choices_of(asked_)))
-    expect_finite(storage_.trials(study->id), place_of(study->name, asked_));  // no leader could go on with what cannot be read
+  // An error where they cannot be read: no leader could go on with them, however long a worker waits.
+  if (const auto* study = with_choices(studies, asked_.study.name, choices_of(asked_))) storage_.trials(study->id);
 }
 
 Job SearchToJoin::guess() const {

@@ -36,7 +36,20 @@ TEST(Postgresql, AddressesAsUsersWriteThem) {
     EXPECT_EQ(said.find("zw"), std::string::npos) << said;
     EXPECT_EQ(said.find("im@"), std::string::npos) << said;
   }
+  const std::string two_ways = error_of([] { postgresql_address("postgresql://me:zwei@host/d@b"); });
+  EXPECT_NE(two_ways.find("can be read in two ways"), std::string::npos) << two_ways;
+  EXPECT_NE(two_ways.find("a database's name as %40"), std::string::npos) << two_ways;
+  EXPECT_EQ(postgresql_address("postgresql://me:zwei@host/d%40b").shown, "postgresql://host/d@b");
+  EXPECT_EQ(postgresql_address("postgresql://me:zwei@host/d/b").shown, "postgresql://host/d/b");
   EXPECT_EQ(postgresql_address("postgresql://me@host:5432/d@b").shown, "postgresql://host:5432/d@b");
+  for (const char* url :
+       {"postgresql://me:geheim@host:5432", "postgresql://me:geheim@host/", "postgresql://me:geheim@host?sslmode=require"}) {
+    const std::string without = error_of([&] { postgresql_address(url); });
+    EXPECT_NE(without.find("names no database"), std::string::npos) << without;
+    EXPECT_EQ(without.find("geheim"), std::string::npos) << without;
+  }
+  EXPECT_EQ(postgresql_address("postgresql://me@host?dbname=q").shown, "postgresql://host/q");
+  EXPECT_EQ(error_of([] { postgresql_address("postgresql://?service=studies"); }), "no error");
   EXPECT_TRUE(is_shared_storage("postgresql+psycopg2://me@host/db"));
   EXPECT_FALSE(is_shared_storage("sqlite:///postgresql.db"));
 }

@@ -9,6 +9,7 @@
 
 #include "quasar/base/cancellation.hpp"
 #include "quasar/base/error.hpp"
+#include "quasar/base/process.hpp"
 #include "quasar/search/sequence.hpp"
 #include "unit/error_of.hpp"
 #include "unit/search/processes.hpp"
@@ -127,6 +128,15 @@ void expect_the_dead_are_found(Place& place) {
     EXPECT_EQ(dead.at(5).state, again ? State::failed : State::waiting);
   }
   EXPECT_NE(dead.at(5).user_attributes[attribute::error].get<std::string>().find("2 times"), std::string::npos);
+  // Who ran it, and when, each time.
+  const auto lost = lost_runs_of(dead.at(5));
+  ASSERT_EQ(lost.size(), 2u);
+  for (const LostRun& run : lost) {
+    EXPECT_EQ(run.worker, process_name());
+    ASSERT_TRUE(run.start);
+    EXPECT_LE(*run.start, run.found);
+  }
+  EXPECT_LT(*lost[0].start, *lost[1].start);
 }
 
 // Who was taken for dead wrongly may still bring his result, unless another was faster.
@@ -218,6 +228,33 @@ void expect_late_results_count_once(Place& place) {
   EXPECT_EQ(more.counts.complete, 6u);
   EXPECT_EQ(led.trials().size(), 6u);
   EXPECT_EQ(led.at(4).values.front(), 5);
+}
+
+// A user's listener (on_trial) may take its time, also where others bring news meanwhile: the process lives.
+void expect_beats_beside_a_listener_that_blocks(Place& place) {
+  const Space space = space_of(3);
+  const std::string name = place.study();
+  const auto leader = place.open(), theirs = place.open();
+  Study led(*leader.storage, joining(name, false));
+  int changes = 0;
+  const auto blocking = [&](const Event& event) {
+    if (event.kind != Event::Kind::started || changes > 0) return;
+    Trial other;
+    other.start = now();
+    theirs.storage->start(led.id(), other);
+    other.state = State::complete;
+    other.values = {5};
+    theirs.storage->finish(led.id(), other);
+    std::set<std::string> beats;
+    for (int i = 0; i < 6000 && beats.size() < 8; ++i) {  // a heart that waits for this listener has beaten once or twice before
+      beats.insert(theirs->sharing()->pulse(led.id(), {}, {}).beats.at(event.trial.id));
+      std::this_thread::sleep_for(10ms);
+    }
+    changes = static_cast<int>(beats.size());
+  };
+  run({.listener = blocking}, led, space, *samplers::table().make("grid"), {},
+      [&](RunningTrial& job) -> Outcome { return {.values = {value_of(job)}}; });
+  EXPECT_EQ(changes, 8);
 }
 
 // A strategy that decides step by step has the same answer with any number of processes, and shares each step's work.
@@ -329,6 +366,7 @@ void expect_all(Place& place) {
   expect_the_dead_are_found(place);
   expect_late_results_count(place);
   expect_late_results_count_once(place);
+  expect_beats_beside_a_listener_that_blocks(place);
   expect_sequences_agree(place);
   expect_the_end_reaches_workers(place);
 }

@@ -2,10 +2,9 @@
 
 #include <gtest/gtest.h>
 
-#include <cmath>
-
 #include "quasar/search/study.hpp"
 #include "quasar/worker/watch.hpp"
+#include "servers/postgresql.hpp"
 #include "unit/error_of.hpp"
 
 namespace quasar::tune {
@@ -59,16 +58,19 @@ TEST_F(Preparations, StopFromOutsideAndNotWhenTheyAreDone) {
 
 // Nobody could lead it, however long a worker waits.
 TEST_F(Preparations, OfADamagedStudyEndAtOnce) {
+  const auto server = servers::Postgresql::start();
+  if (!server) GTEST_SKIP() << "no PostgreSQL server can be started here";
+  const auto shared = search::open_storage(server->url());
   job.study.name = "mine";
-  const auto study = storage->create(job.study.name, {Direction::minimize});
+  const auto study = shared->create(job.study.name, {Direction::minimize});
   search::Trial trial;
-  storage->start(study.id, trial);
+  shared->start(study.id, trial);
   trial.state = search::State::complete;
-  trial.values = {INFINITY};
-  storage->finish(study.id, trial);
-  const std::string said = test::error_of([&] { SearchToJoin(job, *storage, ""); });
-  EXPECT_NE(said.find("the study 'mine' in "), std::string::npos) << said;
-  EXPECT_NE(said.find("trial 0 is complete with the value inf"), std::string::npos) << said;
+  trial.values = {1};
+  shared->finish(study.id, trial);
+  ASSERT_TRUE(server->run("UPDATE trial_values SET value = 'NaN'"));
+  const std::string said = test::error_of([&] { SearchToJoin(job, *shared, ""); });
+  EXPECT_NE(said.find("study 'mine': trial 0: its value is nan"), std::string::npos) << said;
 }
 
 // Its leader was killed, or could not go on, before it had trials to run.
@@ -86,6 +88,9 @@ TEST_F(Preparations, OfALaunchAreForItsOwnSearch) {
   led.announce("ended", "n_trials of 4 reached");
   EXPECT_EQ(awaited.over(), "n_trials of 4 reached");
   EXPECT_EQ(other.over(), std::nullopt);
+  SearchToJoin late(job, *storage, "mine");  // began when the search had ended
+  EXPECT_EQ(late.over(), "n_trials of 4 reached");
+  EXPECT_EQ(late.wait(0, {}).ended, "n_trials of 4 reached");
   EXPECT_NE(id_of_launch("mine"), id_of_launch("another"));
   EXPECT_GT(id_of_launch("mine"), 1'000'000'000);
   EXPECT_LE(id_of_launch("mine"), INT32_MAX);

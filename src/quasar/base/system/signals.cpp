@@ -29,6 +29,10 @@ std::stop_token stop_requested() {
   return source().get_token();
 }
 
+void request_stop() {
+  source().request_stop();
+}
+
 #ifdef _WIN32
 namespace {
 

@@ -9,6 +9,7 @@
 #include "quasar/base/printable.hpp"
 #include "quasar/base/system/signals.hpp"
 #include "quasar/cli/command.hpp"
+#include "quasar/cli/end_of_input.hpp"
 #include "quasar/cli/private_server.hpp"
 
 namespace quasar::cli::commands {
@@ -36,11 +37,13 @@ class Serve final : public Command {
     app.add_option("folder", folder_, "where the database is kept; made when it does not exist")->required();
     app.add_option("--listen", listen_, "ADDRESS[:PORT] of this machine (default 127.0.0.1:5432; 0.0.0.0: all addresses)");
     app.add_flag("--json", json_, json_help);
+    end_of_input_.define(app);
     app.footer("Example: quasar serve studies --listen 0.0.0.0");
   }
 
   int run() override {
     catch_signals();
+    end_of_input_.watch();
     const Log log = [](Level, const std::string& text) { std::cerr << printable_message(text) << "\n"; };
     PrivateServer server(listening(folder_, listen_), log);
     const std::string folder = std::filesystem::absolute(folder_).lexically_normal().string();
@@ -60,6 +63,7 @@ class Serve final : public Command {
  private:
   std::string folder_, listen_;
   bool json_ = false;
+  EndOfInput end_of_input_;
 };
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include "quasar/base/printable.hpp"
 #include "quasar/base/system/signals.hpp"
 #include "quasar/cli/command.hpp"
+#include "quasar/cli/end_of_input.hpp"
 #include "quasar/cli/job_arguments.hpp"
 #include "quasar/cli/worker_run.hpp"
 #include "quasar/report/results.hpp"
@@ -37,6 +38,7 @@ class Worker final : public Command {
     app.add_option("--until-idle", until_idle_, "end with 0 when there has been nothing to do for so many seconds");
     app.add_flag("--quiet", quiet_, "only warnings and the result");
     app.add_flag("--json", json_, json_help);
+    end_of_input_.define(app);
     app.get_option("--output-dir")
         ->description("where this worker's log and the models that it keeps go (default: it writes nothing)");
     app.footer("Example: quasar worker postgresql://me@server/quasar");
@@ -45,6 +47,8 @@ class Worker final : public Command {
   bool results_are_files() const override { return true; }
 
   int run() override {
+    catch_signals();
+    end_of_input_.watch();
     WorkerRunOptions how{
         .patience = seconds_of("--wait", patience_), .quiet = quiet_, .json = json_, .keeps_files = arguments_.has_output_dir()};
     if (drain_) how.drain = seconds_of("--drain", *drain_);
@@ -64,7 +68,6 @@ class Worker final : public Command {
   int work_for_address(const WorkerRunOptions& how) {
     const std::string address = arguments_.configuration();
     if (!storage_.empty()) throw Error("the address is given twice, alone and by --storage");
-    catch_signals();
     const CancelScope scope(stop_requested());
     const Log log = [this](Level level, const std::string& text) {
       if (level == Level::warning || (level == Level::info && !quiet_)) std::cerr << printable_message(text) << "\n";
@@ -110,6 +113,7 @@ class Worker final : public Command {
   double patience_ = 600;
   std::optional<double> drain_, until_idle_;
   bool allow_code_ = false, quiet_ = false, json_ = false;
+  EndOfInput end_of_input_;
 };
 
 }  // namespace

@@ -175,6 +175,19 @@ void expect_values(const std::vector<Trial>& trials, int64_t objectives) {
   }
 }
 
+// Optuna's users may store one. Nothing can be compared with it, so that the trial counts as one that failed; in the study it
+// stays.
+void fail_infinite(std::vector<Trial>& trials) {
+  for (Trial& trial : trials) {
+    if (trial.state != State::complete) continue;
+    const auto odd = std::ranges::find_if(trial.values, [](double value) { return !std::isfinite(value); });
+    if (odd == trial.values.end()) continue;
+    trial.user_attributes[attribute::error] = infinite_value(*odd);
+    trial.state = State::failed;
+    trial.values.clear();
+  }
+}
+
 // One number per constraint, or null where it was infinite; null in their place where Optuna's function failed. Optuna stores no
 // NaN.
 Json constraints_in(const std::string& text) {
@@ -201,6 +214,7 @@ class Reader {
   // Once all rows were taken.
   Updates updates() {
     of_study(name_, [&] { expect_values(updates_.trials, objectives_); });
+    fail_infinite(updates_.trials);
     return std::move(updates_);
   }
 

@@ -3,6 +3,7 @@
 #include <libpq-fe.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <map>
 #include <memory>
 
@@ -15,6 +16,7 @@ namespace quasar::search {
 namespace {
 
 // libpq ends a password at the first '@' or '/', and takes the rest of it for a host, a port or a database, which messages show.
+// Whether an '@' behind that is the password's or the database's, nobody can tell.
 bool is_ambiguous(const std::string& url) {
   const size_t begin = url.find("://") + 3;
   const size_t slash = std::min(url.find('/', begin), url.size()), query = std::min(url.find('?', slash), url.size());
@@ -30,10 +32,12 @@ std::map<std::string, std::string> parsed(const std::string& url) {
   const std::unique_ptr<char, decltype(&PQfreemem)> message(why, &PQfreemem);
   if (!options || is_ambiguous(url)) {
     // libpq's message may quote what it did not understand, the password too.
-    throw Error(
-        "the study storage '" + without_password(url) +
-        "' is no address that PostgreSQL understands; write postgresql://user@host:port/database (characters such as @ : / "
-        "in a password as %40 %3A %2F)");
+    throw Error("the study storage '" + without_password(url) +
+                (options
+                     ? "' can be read in two ways: an @ behind the first one belongs to the password or to the database's name"
+                     : "' is no address that PostgreSQL understands") +
+                "; write postgresql://user@host:port/database, with characters such as @ : / in a password or a database's name "
+                "as %40 %3A %2F");
   }
   std::map<std::string, std::string> out;
   for (const auto* option = options.get(); option->keyword != nullptr; ++option) {
@@ -46,6 +50,11 @@ std::map<std::string, std::string> parsed(const std::string& url) {
 
 PostgresqlAddress postgresql_address(const std::string& url) {
   auto options = parsed(url);
+  // libpq would take the user's name for it. PGDATABASE and services may name one.
+  if (!options.contains("dbname") && !options.contains("service") && std::getenv("PGDATABASE") == nullptr &&
+      std::getenv("PGSERVICE") == nullptr)
+    throw Error("the study storage '" + without_password(url) +
+                "' names no database; write postgresql://user@host:port/database (`quasar serve` prints a whole address)");
   PostgresqlAddress out;
   const auto part = [&](const char* key) { return options.contains(key) ? options.at(key) : std::string(); };
   out.shown = "postgresql://" + part("host") + (part("port").empty() ? "" : ":" + part("port")) + "/" + part("dbname");

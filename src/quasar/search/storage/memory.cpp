@@ -153,6 +153,9 @@ class Memory final : public Storage, public Sharing {
     if (trial.state != State::running || std::to_string(beats_[id]) != heartbeat) return false;
     const int64_t deaths = trial.system_attributes.value(retries_attribute, int64_t{0}) + 1;
     trial.system_attributes[retries_attribute] = deaths;
+    trial.system_attributes[lost_runs_attribute] =
+        with_lost_run(trial.system_attributes.value(lost_runs_attribute, Json()),
+                      {trial.system_attributes.value(worker_attribute, std::string()), trial.start, now()});
     trial.state = deaths <= max_retry ? State::waiting : State::failed;
     if (trial.state == State::failed) {
       trial.user_attributes[attribute::error] = dead_worker(deaths);

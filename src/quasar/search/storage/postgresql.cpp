@@ -36,6 +36,15 @@ soci::postgresql_session_backend* backend_of(soci::session& sql) {
   return static_cast<soci::postgresql_session_backend*>(sql.get_backend());
 }
 
+void note_lost_run(soci::session& sql, int64_t trial, const std::optional<std::string>& worker, const std::string& start) {
+  LostRun run{.worker = "", .start = std::nullopt, .found = now()};
+  if (worker) run.worker = parse_json(*worker, "study database").get<std::string>();
+  if (!start.empty()) run.start = optuna::time_of(start);
+  const auto before = optuna::read_attribute(sql, "trial_system", trial, lost_runs_attribute);
+  const Json all = with_lost_run(before ? parse_json(*before, "study database") : Json(), run);
+  optuna::write_attribute(sql, "trial_system", trial, lost_runs_attribute, optuna::text_of(all));
+}
+
 class Postgresql final : public Relational, public Sharing {
  public:
   explicit Postgresql(const Options& options)
@@ -242,15 +251,17 @@ class Postgresql final : public Relational, public Sharing {
     const bool is_dead = beside([&](soci::session& sql) {
       soci::transaction transaction(sql);
       int64_t id = -1, number = -1, study = -1;
-      sql << "SELECT t.trial_id, t.number, t.study_id FROM trials t JOIN trial_heartbeats h ON h.trial_id = t.trial_id WHERE "
-             "t.trial_id = :i "
+      std::string start;
+      sql << "SELECT t.trial_id, t.number, t.study_id, COALESCE(CAST(t.datetime_start AS text), '') FROM trials t JOIN "
+             "trial_heartbeats h ON h.trial_id = t.trial_id WHERE t.trial_id = :i "
              "AND t.state = 'RUNNING' AND h.heartbeat = :b FOR UPDATE",
-          soci::use(trial), soci::use(heartbeat), soci::into(id), soci::into(number), soci::into(study);
+          soci::use(trial), soci::use(heartbeat), soci::into(id), soci::into(number), soci::into(study), soci::into(start);
       if (id != trial) return false;
       const auto before = optuna::read_attribute(sql, "trial_system", trial, retries_attribute);
       const int64_t deaths = before ? parse_json(*before, "study database").get<int64_t>() + 1 : 1;
       const auto worker = optuna::read_attribute(sql, "trial_system", trial, worker_attribute);
       optuna::write_attribute(sql, "trial_system", trial, retries_attribute, std::to_string(deaths));
+      note_lost_run(sql, trial, worker, start);
       told = "trial " + std::to_string(number) + ": " +
              (worker ? parse_json(*worker, "study database").get<std::string>() + ", which ran it," : "the process that ran it") +
              " has died, as its heartbeat has stopped; the trial ";
