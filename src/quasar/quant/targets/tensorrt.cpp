@@ -100,8 +100,8 @@ class TensorRt final : public Target {
       if (std::string why = unfit_for_tensorrt(rule.activation, rule.weight); !why.empty()) return "of some layers " + why;
     }
     if (is_on(config.switches, "QuantizeBias", false))
-      return std::string("biases would be int32 codes, but TensorRT takes biases in float; say QuantizeBias: false (") +
-             nearest_for_tensorrt + ")";
+      return "biases would be int32 codes, but TensorRT takes biases in float; say QuantizeBias: false (" +
+             std::string(nearest_for_tensorrt) + ")";
     return config.mixed ? unfit_for_tensorrt(config.mixed->activation, config.mixed->weight) : "";
   }
 
