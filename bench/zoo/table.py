@@ -40,6 +40,13 @@ def found(row, name):
     return f"{number(job['rel'])}{percent(job.get('task'))}; {job['bytes'] / 1e6:.2f} MB; {number(job.get('times'))} ×, {number(job.get('times_all'))} × ({words})"
 
 
+def peer(row, name):
+    """What a peer's quantizer came to: distance, task, time of float's; nothing where it quantized nothing"""
+    job = row["jobs"].get(name, {})
+    if job.get("rel") is not None and job["rel"] < 1e-5: return "–"
+    return f"{number(job['rel'])}{percent(job.get('task'))}; {number(job.get('times'))} ×" if job.get("rel") is not None else cell(row, name)
+
+
 def worst(row, what, names):
     return max((row["jobs"][name][what] for name in names if name in row["jobs"]), default=0)
 
@@ -88,6 +95,14 @@ def machine(given):
             f"VNNI on {len(re.findall('vnni', processor))} lines of cpuinfo.")
 
 
+def beaten(rows, theirs):
+    """Models whose best one is slower than another's with answers as good or better"""
+    for name, row in rows.items():
+        a, b = (row["jobs"].get(job, {}) for job in ("search", theirs))
+        if None in (a.get("times"), b.get("times"), a.get("rel"), b.get("rel")) or b["rel"] < 1e-5: continue
+        if b["rel"] <= a["rel"] and (b.get("task") or 0) >= (a.get("task") or 0) and a["times"] > WORSE * b["times"]: yield name
+
+
 def goals(rows):
     searches = [row["jobs"]["search"] for row in rows.values() if row["jobs"]["search"].get("faster") is not None]
     lines = [f"- Not faster than float: {sum(not search['faster'] for search in searches)} of {len(searches)} searches."]
@@ -97,6 +112,9 @@ def goals(rows):
     words = {word: [name for name, row in rows.items() if row["jobs"]["search"].get("quality") == word] for word in ("good", "check", "poor")}
     none = [name for name, row in rows.items() if "rel" not in row["jobs"]["search"]]
     lines.append(f"- No model from the search: {len(none)}{' (' + ', '.join(none) + ')' if none else ''}.")
+    for theirs in ("static", "dynamic"):
+        count = sum("rel" in row["jobs"].get(theirs, {}) for row in rows.values())
+        if count: lines.append(f"- Slower than {NAMES[theirs]}'s model, of {count}, where that one's answers are as good or better: {', '.join(beaten(rows, theirs)) or 'none'}.")
     return lines + [f"- Quality `{word}`: {len(names)}" + (f" ({', '.join(names)})." if word == "poor" and names else ".") for word, names in words.items()]
 
 
@@ -105,11 +123,11 @@ def searches(given):
     known = {model.name: model for model in catalogue()}
     rows = {name: row for name, row in rows_of(given, known).items() if "search" in row["jobs"]}
     lines = [machine(given), f"{len(rows)} models of {len(known)}; a search may take {' or '.join(map(str, sorted({row['limit'] for row in rows.values()})))} s." + (f" {given.note}" if given.note else ""),
-             "", *goals(rows), "", "| model | weights | float, ms | distance, task; size; × float on one thread, on all (quality) | of float's size |", "| --- " * 5 + "|"]
+             "", *goals(rows), "", "| model | weights | float, ms | distance, task; size; × float on one thread, on all (quality) | of float's size | quantize_static: distance, task; × float | quantize_dynamic |", "| --- " * 7 + "|"]
     for name, row in rows.items():
         job = row["jobs"]["search"]
         lines.append(f"| {name} | {'made up' if known[name].source == 'made up' else 'real'} | {number(row.get('float', {}).get('ms'), 3)} | {found(row, 'search')} | "
-                     f"{number(job['bytes'] / row['bytes']) if 'bytes' in job else '–'} |")
+                     f"{number(job['bytes'] / row['bytes']) if 'bytes' in job else '–'} | {peer(row, 'static')} | {peer(row, 'dynamic')} |")
     return "\n".join(lines)
 
 

@@ -53,6 +53,8 @@ def _heard(file: Path) -> Dict[str, Any]:
     began, told = time.monotonic(), False
     while True:
         with contextlib.suppress(FileNotFoundError):
+            if file.stat().st_uid != os.getuid():
+                raise _core.QuasarError(f"{file} is another user's, who could name any database in it")
             return dict(json.loads(file.read_text()))
         waited = time.monotonic() - began
         if waited > 5 and not told:

@@ -18,7 +18,6 @@
 #include "quasar/quant/given_ranges.hpp"
 #include "quasar/quant/target.hpp"
 #include "quasar/report/writer.hpp"
-#include "quasar/runtime/custom_operators.hpp"
 #include "quasar/runtime/session.hpp"
 #include "quasar/search/pruner.hpp"
 #include "quasar/search/sampler.hpp"

@@ -9,6 +9,7 @@
 #include "e2e/program.hpp"
 #include "quasar/graph/load.hpp"
 #include "unit/graph/small_models.hpp"
+#include "unit/quant/sample_models.hpp"
 
 namespace quasar::e2e {
 namespace {
@@ -242,6 +243,22 @@ TEST_F(HardModels, TenThousandNodes) {
   EXPECT_LT(many, 14 * few);
   RecordProperty("seconds", std::to_string(many));
   std::cout << "10 000 nodes: " << many << " s of processor time, 2500 nodes: " << few << " s\n";
+}
+
+// Layers beside pairs that the model came with: their inputs are on the pairs' grids already, and no two pairs stand in a row.
+TEST_F(HardModels, LayersBesideForeignPairsAreRounded) {
+  const std::string how = " --scheme U8S8_CHANNEL --calib random ", first = (folder.path() / "first.onnx").string();
+  graph::save(quant::residual(), file);
+  const Ran part = run("quantize " + file.string() + " -o " + first + how + "--set 'exclude=[{op_type: Conv}]'");
+  ASSERT_EQ(part.code, 0) << part.err;
+  for (const char* algorithm : {"adaquant", "adaround", "gptq"}) {
+    const Ran rest = run("quantize " + first + " -o " + out.string() + how + "--set algorithms=" + algorithm);
+    EXPECT_EQ(rest.code, 0) << algorithm << rest.err;
+    EXPECT_NE(rest.out.find("came in codes and stay as they are"), std::string::npos) << rest.out;
+    const Ran scored = run("evaluate " + out.string() + " --reference " + file.string() + " --data random --metric cos --json");
+    ASSERT_EQ(scored.code, 0) << algorithm << scored.err;
+    EXPECT_GT(Json::parse(scored.out).at("metrics").at("cos").at("value"), 0.99) << algorithm;
+  }
 }
 
 }  // namespace

@@ -16,7 +16,7 @@
 #include "quasar/base/yaml.hpp"
 #include "quasar/job/job.hpp"
 #include "quasar/quant/config/option_keys.hpp"
-#include "quasar/runtime/custom_operators.hpp"
+#include "quasar/runtime/session.hpp"
 
 namespace quasar::cli {
 

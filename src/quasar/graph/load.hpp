@@ -23,8 +23,7 @@ enum class ExternalData { when_needed, always };  // when_needed: only beyond 2 
 // Writes the model whole or not at all; external data goes to `<file name>.data` beside it, streamed.
 QUASAR_API void save(const Model& model, const std::filesystem::path& path, ExternalData external = ExternalData::when_needed);
 
-// Why Quasar cannot treat this model (unknown operator domain, quantized already with no weights left in float), with the
-// offending node;
+// Why Quasar cannot treat this model (unknown operator domain, quantized already with no weights left in float), with the node;
 // "" when it can. `custom_operators`: whether ONNX Runtime was given libraries of operators, which may have those of any domain.
 QUASAR_API std::string obstacle(const Model& model, bool custom_operators = false);
 

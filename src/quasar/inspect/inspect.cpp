@@ -217,7 +217,8 @@ Json inspect(const InspectOptions& given) {
       options.target.empty() ? quant::usual_target(options.words).name : quant::targets::table().resolve(options.target);
   const graph::Model original = graph::load(options.model);
   const auto target = quant::targets::table().make(chosen);
-  const bool finished = quant::is_quantized(original);
+  // What is quantized in part is looked at as a model to be quantized where the user says how.
+  const bool finished = quant::is_quantized(original) && (options.words.is_null() || !graph::obstacle(original, true).empty());
   const bool raw = !options.words.is_null() && !quant::parse_config(options.words).optimize_model;
   const graph::Model model = finished ? graph::opened(original)
                              : raw    ? runtime::unoptimized(original)

@@ -4,6 +4,7 @@
 #include <array>
 #include <string_view>
 
+#include "quasar/graph/lookup.hpp"
 #include "quasar/ops/constants.hpp"
 #include "quasar/ops/op.hpp"
 
@@ -124,6 +125,25 @@ bool is_quantized(const NodeInPairs& node, const graph::Model& model) {
 
 }  // namespace
 
+namespace {
+
+// What makes floats of the sums of a product whose scales are found at run time: Cast, the scales' product, the product with it,
+// and a bias.
+void add_scaling(const graph::Node& sums, const graph::Index& index, std::set<std::string>& out) {
+  const graph::Node* const cast = graph::sole_reader(sums.outputs[0], "Cast", index);
+  const graph::Node* const product = cast == nullptr ? nullptr : graph::sole_reader(cast->outputs[0], "Mul", index);
+  if (product == nullptr) return;
+  out.insert({cast->name, product->name});
+  for (const auto& input : product->inputs) {
+    const graph::Node* const scales = index.producer(input);
+    if (scales != nullptr && scales->is("Mul")) out.insert(scales->name);
+  }
+  const graph::Node* const bias = graph::sole_reader(product->outputs[0], "Add", index);
+  if (bias != nullptr) out.insert(bias->name);
+}
+
+}  // namespace
+
 std::vector<NodeInPairs> nodes_in_pairs(const graph::Model& model) {
   const graph::Index index(model);
   return PairReading(index).run();
@@ -136,6 +156,13 @@ std::set<std::string> quantized_before(const graph::Index& index) {
   for (const auto& node : PairReading(index).run()) {
     if (is_quantized(node, index.model())) out.insert(node.node.name);
   }
+  for (const auto& node : index.model().nodes) {
+    if (node.is("MatMulInteger") || node.is("ConvInteger")) add_scaling(node, index, out);
+    std::string why;
+    const graph::Node* before = node.inputs.empty() ? nullptr : index.producer(node.inputs[0]);
+    const auto roles = before != nullptr && out.contains(before->name) ? ops::roles_of(node, index.model(), why) : std::nullopt;
+    if (roles && roles->kind == ops::Kind::activation) out.insert(node.name);
+  }
   return out;
 }
 
@@ -146,14 +173,18 @@ std::string note_on_codes(const graph::Model& model) {
          " of the model came in codes and stay as they are; the rest is quantized";
 }
 
+std::optional<Pair> grid_of(const graph::Node& pair, const graph::Index& index) {
+  const Tensor* scale = ops::constant_input(pair, 1, index.model());
+  if (scale == nullptr || scale->type() != DataType::float32 || scale->count() != 1) return std::nullopt;
+  return PairReading(index).grid_of(pair);
+}
+
 std::optional<Pair> pair_of(const std::string& value, const graph::Index& index) {
-  const graph::Node* pair = index.producer(value);
+  const graph::Node* producer = index.producer(value);
+  if (dequantizes(producer)) return grid_of(*producer, index);
   const auto& readers = index.consumers(value);
   const auto quantizing = std::ranges::find_if(readers, quantizes);
-  if (!dequantizes(pair)) pair = quantizing == readers.end() ? nullptr : *quantizing;
-  const Tensor* scale = pair == nullptr ? nullptr : ops::constant_input(*pair, 1, index.model());
-  if (scale == nullptr || scale->type() != DataType::float32 || scale->count() != 1) return std::nullopt;
-  return PairReading(index).grid_of(*pair);
+  return quantizing == readers.end() ? std::nullopt : grid_of(**quantizing, index);
 }
 
 }  // namespace quasar::quant

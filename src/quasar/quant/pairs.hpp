@@ -48,14 +48,17 @@ struct NodeFault {
 // as the model.
 std::vector<NodeInPairs> nodes_in_pairs(const graph::Model& model);
 
-// The names of operators that the model came with in codes: on codes themselves, with weights in codes, or between pairs. Empty
-// for float models.
+// The names of operators that the model came with in codes: on codes themselves, with weights in codes, or between pairs; the
+// activations behind them, and what scales the sums of MatMulInteger and ConvInteger. Empty for float models.
 std::set<std::string> quantized_before(const graph::Index& index);
 
 // Says how many these are; "" for float models.
 std::string note_on_codes(const graph::Model& model);
 
-// The pair, of one scale that is constant, that writes the value or reads it; nullopt: there is none.
+// What a Q or DQ says, where it has one scale, which is constant; nullopt: it has not.
+std::optional<Pair> grid_of(const graph::Node& pair, const graph::Index& index);
+
+// The same of the DQ that writes the value, or of the first Q that reads it; nullopt: there is none.
 std::optional<Pair> pair_of(const std::string& value, const graph::Index& index);
 
 }  // namespace quasar::quant

@@ -117,10 +117,7 @@ class Placing {
     const std::map<std::string, std::string> unselected = left_out(config_.selection, index_);
     const std::map<std::string, std::string> unfit = unfit_for_4_bits(model_, survey.quantizable);
     const std::set<std::string> before = quantized_before(index_);
-    constexpr const char* came_in_codes = "the model came with it in codes";
-    for (auto& [name, why] : out_.skipped) {
-      if (before.contains(name)) why = came_in_codes;
-    }
+    std::erase_if(out_.skipped, [&](const auto& node) { return before.contains(node.first); });
     for (auto& [name, roles] : survey.quantizable) {
       std::string why;
       const graph::Node& node = *index_.node(name);
@@ -129,9 +126,8 @@ class Placing {
         if (!out_.alone.contains(name)) out_.skipped.try_emplace(name, why_not_alone(form, node, model_));
         continue;
       }
-      if (before.contains(name)) {
-        out_.skipped[name] = came_in_codes;
-      } else if (is_in_closed_body(node)) {
+      if (before.contains(name)) continue;
+      if (is_in_closed_body(node)) {
         leave_by_choice(name, body_off);
       } else if (excluded.contains(name)) {
         leave_by_choice(name, "excluded");

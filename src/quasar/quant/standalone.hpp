@@ -1,10 +1,10 @@
 // Nodes that are quantized without Q/DQ pairs around them: they read and write float values, and hold the codes of their weights.
-//   weights only   MatMul, Gemm -> com.microsoft MatMulNBits: codes of 2, 4 or 8 bits in blocks along the inputs; tables of
-//   Gather
-//                  for which there is a rule -> GatherBlockQuantized
-//   dynamic        MatMul, Gemm -> DynamicQuantizeLinear, MatMulInteger (ONNX Runtime makes one kernel of them); Conv ->
-//                  DynamicQuantizeLinear, ConvInteger; with 4 bits or
-//                  blocks MatMulNBits that multiplies in integers; LSTM -> com.microsoft DynamicQuantizeLSTM; Gather -> codes, DQ
+//   weights only   MatMul, Gemm -> com.microsoft MatMulNBits: codes of 2, 4 or 8 bits in blocks along the inputs;
+//                  tables of Gather for which there is a rule -> GatherBlockQuantized
+//   dynamic        MatMul, Gemm -> DynamicQuantizeLinear, MatMulInteger (ONNX Runtime makes one kernel of them); with 4 bits or
+//                  in blocks -> MatMulNBits that multiplies in integers;
+//                  Conv that a rule names -> DynamicQuantizeLinear, ConvInteger;
+//                  LSTM -> com.microsoft DynamicQuantizeLSTM; Gather -> codes, DQ
 #pragma once
 
 #include <optional>

@@ -3,6 +3,7 @@
 #include <onnxruntime_cxx_api.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <mutex>
 
 #include "quasar/base/error.hpp"
@@ -23,7 +24,7 @@ Known& known() {
 
 }  // namespace
 
-void load_custom_operators(const std::filesystem::path& library) {
+void add_operator_library(const std::filesystem::path& library) {
   const std::string path = std::filesystem::absolute(library).lexically_normal().string();
   if (!std::filesystem::is_regular_file(library))
     throw Error("custom_op_library: '" + library.string() + "' does not exist, or is no file");

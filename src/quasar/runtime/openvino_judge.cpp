@@ -83,6 +83,7 @@ class OpenVinoJudge {
   }
 
   Json run(const Json& question) const {
+    if (model_ == nullptr) throw Error("no model is open");
     const std::vector<Tensor> found = model_->run(given(question));
     const OpenFile file(question.at("to").get<std::string>(), OpenFile::For::both);
     Json outputs = Json::array();
@@ -96,6 +97,7 @@ class OpenVinoJudge {
   }
 
   Json time(const Json& question) const {
+    if (model_ == nullptr) throw Error("no model is open");
     const std::vector<Tensor> tensors = given(question);
     const auto seconds = [&] {
       const Stopwatch watch;

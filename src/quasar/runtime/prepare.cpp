@@ -10,6 +10,7 @@
 #include "quasar/graph/hard_sigmoids.hpp"
 #include "quasar/graph/load.hpp"
 #include "quasar/graph/plain_gemm.hpp"
+#include "quasar/graph/plain_scales.hpp"
 #include "quasar/ops/parts_of_functions.hpp"
 #include "quasar/runtime/custom_operators.hpp"
 #include "quasar/runtime/rewritten.hpp"
@@ -34,11 +35,12 @@ bool pads_before_max_pool(const graph::Model& model) {
 }
 
 // What ONNX Runtime makes of the graph at its basic level: constants and BatchNorm folded, what does nothing removed. The three
-// that would restructure the graph and rename its nodes and values stay off.
+// that would restructure the graph and rename its nodes and values stay off. So does the one that quantizes weights between pairs
+// (from 1.21 on): how that is done is chosen here.
 graph::Model cleaned(const graph::Model& model) {
   SessionOptions options;
   options.optimization = Optimization::basic;
-  options.disabled_optimizers = "TransposeOptimizer;MatMulAddFusion;ConstantSharing";
+  options.disabled_optimizers = "TransposeOptimizer;MatMulAddFusion;ConstantSharing;WeightBiasQuantization";
   if (pads_before_max_pool(model)) options.disabled_optimizers += ";Pad_Fusion";
   return rewritten(model, options);
 }
@@ -70,6 +72,7 @@ graph::Model prepare(const graph::Model& given) {
   // There and back first: nodes of bodies have the names then that they have in `given` when that is opened.
   graph::Model out = graph::opened(cleaned(graph::closed(graph::opened(model))));
   graph::write_plain_gemm(out);
+  graph::write_plain_scales(out);
   graph::write_hard_sigmoids(out);
   graph::fold_scalars(out, ops::parts_of_functions(graph::Index(out)));
   strip_imports(out, model);

@@ -224,6 +224,10 @@ bool sums_overflow_here(const graph::Model& model) {
   return std::ranges::any_of(found, [](const ops::Overflow& node) { return node.overflowing > 0; });
 }
 
+void load_custom_operators(const std::filesystem::path& library) {
+  add_operator_library(library);
+}
+
 std::string version() {
   return OrtGetApiBase()->GetVersionString();
 }

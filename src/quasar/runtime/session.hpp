@@ -40,6 +40,11 @@ QUASAR_API bool cpu_has_vnni();
 // (ops/overflow.hpp), and so many is all that the kernels have.
 QUASAR_API bool sums_overflow_here(const graph::Model& model);
 
+// Makes the operators of a shared library known to all sessions that this process opens from now on; a library that is known
+// already changes nothing. It exports RegisterCustomOps(OrtSessionOptions*, const OrtApiBase*), as libraries for ONNX Runtime's
+// register_custom_ops_library do. Throws Error with the path and ONNX Runtime's reason. Runs code of the library.
+QUASAR_API void load_custom_operators(const std::filesystem::path& library);
+
 // A model ready to run. run() may be called from several threads at once. The constructors throw Error with ONNX Runtime's
 // message.
 class QUASAR_API Session {

@@ -92,7 +92,7 @@ const std::vector<FixedOption>& fixed_options() {
       {"EvalMetrics", {}, "search_metric is the way to say so"},
       {"EvalDataReader", {}, "eval_data_reader is the way to say so"},
       {"TmpDir", {}, "temp_dir is the way to say so"},
-      {"UserCustomOpLibPath", {}, "custom_op_library is the way to say so"},
+      {"UserCustomOpLibPath", {}, "custom_op_library of a search, or --custom-op-library, is the way to say so"},
       {"EncryptionAlgorithm", {}, "models are written as they are"},
       {"ShapeShifterYaml", {}, "models are not rewritten by scripts; change the model before"},
       {"PreprocessYAML", {}, "models are not rewritten by scripts; change the model before"}};

@@ -43,12 +43,14 @@ struct Awaited {
 
 class Rewriting {
  public:
-  Rewriting(const graph::Model& model, const Plan& plan) : model_(model), plan_(plan), names_(model), out_(model) {}
+  Rewriting(const graph::Model& model, const Plan& plan) : model_(model), plan_(plan), names_(model), out_(model) {
+    find_own_pairs();
+  }
 
   graph::Model run() {
     out_.nodes.clear();
     for (const auto& input : model_.inputs) {
-      if (plan_.values.contains(input.name)) quantize_value(input.name, input.name, false);
+      if (gets_pair(input.name)) quantize_value(input.name, input.name, false);
     }
     for (const auto& node : model_.nodes) rewrite(node);
     quantize_awaited();
@@ -78,6 +80,35 @@ class Rewriting {
     if (!plan_.shifts) drop_idle_bounds(out_);
   }
 
+  // What the model came with on planned grids: values that a DequantizeLinear writes or nothing but QuantizeLinear reads, which
+  // need no pair, and QuantizeLinear of other values, whose codes the plan's pair gives, too. Two pairs of one grid in a row
+  // would be taken apart by ONNX Runtime (1.30), also where a piece of the model begins between them.
+  void find_own_pairs() {
+    const auto is_pair = [](const graph::Node& node) { return quantizes(&node) || dequantizes(&node); };
+    if (std::ranges::none_of(model_.nodes, is_pair)) return;
+    const graph::Index index(model_);
+    const auto is_planned = [&](const graph::Node& node, const QuantParams& params) {
+      const auto pair = is_pair(node) ? grid_of(node, index) : std::nullopt;
+      return pair && pair->type == params.type && params.scales.size() == 1 &&
+             static_cast<float>(pair->scale) == params.scales[0] && pair->zero_point == params.zero_points[0];
+    };
+    for (const auto& [value, params] : plan_.values) {
+      const graph::Node* producer = index.producer(value);
+      const auto& readers = index.consumers(value);
+      const auto in_codes = [&](const graph::Node* reader) { return quantizes(reader) && is_planned(*reader, params); };
+      if ((dequantizes(producer) && is_planned(*producer, params)) ||
+          (!readers.empty() && !index.is_output(value) && std::ranges::all_of(readers, in_codes))) {
+        own_pairs_.insert(value);
+        continue;
+      }
+      for (const graph::Node* reader : readers) {
+        if (in_codes(reader) && !index.is_output(reader->outputs[0])) same_codes_.insert(reader->name);
+      }
+    }
+  }
+
+  bool gets_pair(const std::string& value) const { return plan_.values.contains(value) && !own_pairs_.contains(value); }
+
   // Planned, or as the model came.
   std::set<std::string> nodes_in_codes() const {
     std::set<std::string> out = quantized_before(graph::Index(model_));
@@ -93,6 +124,13 @@ class Rewriting {
   }
 
   void rewrite(graph::Node node) {
+    for (auto& input : node.inputs) {
+      if (const auto other = instead_.find(input); other != instead_.end()) input = other->second;
+    }
+    if (same_codes_.contains(node.name)) {
+      instead_[node.outputs[0]] = codes_.at(node.inputs[0]);
+      return;
+    }
     if (plan_.folded.contains(node.name)) return quantize_value(node.outputs[0], node.inputs[0], true);
     const auto found = plan_.nodes.find(node.name);
     if (found != plan_.nodes.end() && found->second.form != NodeForm::pairs) return rewrite_on_its_own(node, found->second);
@@ -116,7 +154,7 @@ class Rewriting {
     const float narrower = write_sum(node);
     const std::vector<std::string> outputs = node.outputs;
     for (auto& output : node.outputs) {
-      if (quantized && plan_.values.contains(output)) output = names_.fresh(output + "_float");
+      if (quantized && gets_pair(output)) output = names_.fresh(output + "_float");
     }
     const std::vector<std::string> written = node.outputs;
     if (quantized && found->second.simulation) {
@@ -125,7 +163,7 @@ class Rewriting {
       out_.nodes.push_back(std::move(node));
     }
     for (size_t k = 0; k < outputs.size(); k++) {
-      if (!plan_.values.contains(outputs[k])) continue;
+      if (!gets_pair(outputs[k])) continue;
       quantize_value(outputs[k], written[k], quantized, narrower);
     }
   }
@@ -196,7 +234,7 @@ class Rewriting {
       if (model_.initializer(input) != nullptr) constants_.try_emplace(input);
     }
     for (const auto& output : node.outputs) {
-      if (plan_.values.contains(output)) quantize_value(output, output, false);
+      if (gets_pair(output)) quantize_value(output, output, false);
     }
   }
 
@@ -211,6 +249,7 @@ class Rewriting {
     }
     const auto [scale, zero_point] = add_params(value, {}, params);
     const std::string codes = names_.fresh(value + "_quantized");
+    codes_.try_emplace(value, codes);
     std::string wider = scale;
     if (narrower != 1) {
       wider = names_.fresh(value + "_scale_before");
@@ -306,6 +345,9 @@ class Rewriting {
 
   const graph::Model& model_;
   const Plan& plan_;
+  std::set<std::string> own_pairs_, same_codes_;          // values, nodes
+  std::unordered_map<std::string, std::string> codes_;    // of values with pairs of the plan
+  std::unordered_map<std::string, std::string> instead_;  // of codes that the model came with
   graph::Names names_;
   graph::Model out_;
   std::unordered_map<std::string, std::vector<std::string>> stored_;  // names that were asked for -> those given to their tensors

@@ -10,7 +10,7 @@ Entry<SchemePreset> dynamic_conv() {
             Json{{"activation", "DynamicSpec"},
                  {"weight", "Int8Spec"},
                  {"weight_params", {{"symmetric", true}, {"calibration_method", "MinMax"}, {"quant_granularity", "Channel"}}},
-                 {"layer_type_config", {{{"spec", "DynamicSpec"}, {"op_types", {"Conv"}}}}}});
+                 {"layer_type_config", {{{"activation", "DynamicSpec"}, {"op_types", {"Conv"}}}}}});
       }};
 }
 

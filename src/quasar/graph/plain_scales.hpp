@@ -1,0 +1,12 @@
+// Pairs of models that come quantized in part, in the form that kernels on codes take.
+#pragma once
+
+#include "quasar/graph/model.hpp"
+
+namespace quasar::graph {
+
+// A DequantizeLinear of a computed value whose scales are all equal, as are its zero points, gets one of each: the same values.
+// So quant/write/keep_in_float writes them, where kernels on codes must not come to be.
+void write_plain_scales(Model& model);
+
+}  // namespace quasar::graph
