@@ -160,8 +160,8 @@ QuantParams ValueParams::own(const std::string& value, const Scheme& usual) {
   return {.type = scheme.type, .scales = {scale}, .zero_points = {zero_point}};
 }
 
-// The grid of the pair that stands at the value in a model which is quantized in part: on it the value loses nothing. nullopt:
-// there is none, or the scheme cannot have it.
+// The grid of the pair that writes or reads the value in a model which is quantized in part. nullopt: there is none, or the
+// scheme cannot have it.
 std::optional<QuantParams> ValueParams::came_with(const std::string& value, const Scheme& scheme) {
   const bool bytes = is_integer(scheme.type) && bits_of(scheme.type) == 8;
   const auto pair = bytes && scheme.scale_type == ScaleType::float32 ? pair_of(value, at_.index) : std::nullopt;

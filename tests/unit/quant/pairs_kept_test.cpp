@@ -47,6 +47,26 @@ TEST(PairsKept, TheRestOfAModelComesOutAsTheWhole) {
   }
 }
 
+// What a foreign pair stands behind is written as it is: a sum would want a pair of two scales there.
+TEST(PairsKept, AHardSigmoidBeforeAForeignPairIsNoSum) {
+  Builder b(6);
+  const auto gate = b.node("HardSigmoid", {b.conv(b.input("x", {1, 3, 8, 8}), 3, 8, 3)});
+  const graph::Model model = b.finish({b.conv(gate, 8, 4, 1)});
+  const Samples samples = random_samples(model, 4);
+  const Config config = config_of(DataType::uint8, false);
+  Config part = config;
+  part.exclude = {"Conv_0", "HardSigmoid_0"};
+  const graph::Model partly = runtime::prepare(quantized(model, part, samples));
+  const auto expected = runtime::Session(model).run(samples[0])[0];
+  const auto found = runtime::Session(quantized(partly, config, samples)).run(samples[0])[0];
+  double error = 0, power = 0;
+  for (size_t i = 0; i < expected.count(); i++) {
+    error += std::pow(expected.as<float>()[i] - found.as<float>()[i], 2);
+    power += std::pow(expected.as<float>()[i], 2);
+  }
+  EXPECT_LT(std::sqrt(error / power), 0.03);
+}
+
 TEST(PairsKept, FloatModelsHaveNone) {
   const graph::Model model = network();
   EXPECT_TRUE(quantized_before(graph::Index(model)).empty());

@@ -69,8 +69,7 @@ class OpenVinoNpu final : public Target {
   std::string remark(const Config& config) const override {
     if (config.activation.type == DataType::float32 || is_byte(config.activation.type)) return "";
     return "values of 16 bits stand in NNCF's table of OpenVINO's NPU, but OpenVINO's CPU, which judges, runs them in float, as "
-           "a "
-           "simulation";
+           "a simulation";
   }
 
   std::string refuses(Format format) const override { return format == Format::qdq ? "" : "OpenVINO's NPU reads Q/DQ pairs"; }

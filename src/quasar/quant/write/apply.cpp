@@ -172,7 +172,7 @@ class Rewriting {
   float write_sum(graph::Node& node) {
     const auto form = plan_.written_as.find(node.name);
     if (form == plan_.written_as.end() || form->second != WrittenAs::clipped_sum) return 1;
-    if (!plan_.values.contains(node.outputs[0]) || !keeps_within(plan_.params(node.outputs[0]), {0, 1})) return 1;
+    if (!gets_pair(node.outputs[0]) || !keeps_within(plan_.params(node.outputs[0]), {0, 1})) return 1;
     const float alpha = node.real("alpha", 0.2F), term = node.real("beta", 0.5F) / alpha;
     constexpr int32_t most = 255;
     const QuantParams grid{.type = DataType::uint8,
