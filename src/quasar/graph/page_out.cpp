@@ -1,11 +1,43 @@
 #include "quasar/graph/page_out.hpp"
 
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+
+#include "quasar/base/error.hpp"
 #include "quasar/base/system/mapping.hpp"
 
 namespace quasar::graph {
+namespace {
+
+constexpr size_t large = size_t{1} << 30, worth_it = size_t{1} << 20;  // bytes: of a model, of a weight
+
+}  // namespace
 
 void page_out(const Model& model) {
   for (const auto& [name, tensor] : model.initializers) quasar::page_out(tensor.bytes());
+}
+
+bool is_large(const Model& model) {
+  size_t all = 0;
+  for (const auto& [name, tensor] : model.initializers) all += tensor.bytes().size();
+  return all >= large;
+}
+
+void page_out(const Model& model, const Tensor& weight) {
+  if (weight.bytes().size() >= worth_it && is_large(model)) quasar::page_out(weight.bytes());
+}
+
+Tensor in_scratch_file(const Tensor& tensor) {
+  if (tensor.bytes().empty()) return tensor;
+  const std::filesystem::path folder = std::filesystem::temp_directory_path();
+  const OpenFile file(folder, OpenFile::For::scratch);
+  std::shared_ptr<Mapping> mapping;
+  if (file.is_open() && file.write_at(0, tensor.bytes())) mapping = std::make_shared<Mapping>(file, tensor.bytes().size());
+  if (mapping == nullptr || !mapping->is_there())
+    throw Error("cannot keep codes of weights in '" + folder.string() + "': " + std::strerror(errno), Blame::world);
+  const void* bytes = mapping->bytes().data();
+  return Tensor(tensor.type(), tensor.shape(), std::move(mapping), bytes);
 }
 
 }  // namespace quasar::graph

@@ -4,6 +4,8 @@
 #include <memory>
 #include <unordered_map>
 
+#include "quasar/graph/page_out.hpp"
+
 namespace quasar::ops {
 namespace {
 
@@ -35,10 +37,14 @@ std::optional<Roles> roles_of(const graph::Node& node, const graph::Model& model
 Survey survey(const graph::Model& model) {
   Survey out;
   const std::set<std::string> floats = float_values(model);
+  const bool large = graph::is_large(model);
   for (const auto& node : model.nodes) {
     if (!node.domain.empty() || !families().contains(node.op_type)) continue;
     std::string why;
     const auto roles = roles_of(node, model, why);
+    for (size_t i = 0; large && i < node.inputs.size(); ++i) {  // each was looked at, for infinite values
+      if (const Tensor* constant = model.initializer(node.inputs[i])) graph::page_out(model, *constant);
+    }
     if (!roles) {
       out.declined[node.name] = why;
       continue;

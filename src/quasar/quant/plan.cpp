@@ -1,16 +1,20 @@
 #include "quasar/quant/plan.hpp"
 
 #include <bit>
+#include <span>
 
 #include "quasar/base/hash.hpp"
 
 namespace quasar::quant {
 namespace {
 
-// The hexadecimal digits of the numbers' bits: exact, and quick enough for a hash per trial.
+// The hexadecimal digits of the numbers' bits: exact, and quick enough for a hash per trial. Scales of blocks, of which a model
+// has millions, by their hash.
 template <class Number>
 std::string bits(const std::vector<Number>& numbers) {
   static_assert(sizeof(Number) == sizeof(uint32_t));
+  constexpr size_t most_in_full = 4096;
+  if (numbers.size() > most_in_full) return "#" + quasar::hash_of(std::as_bytes(std::span(numbers)));
   std::string out;
   out.reserve(8 * numbers.size());
   for (const Number number : numbers) {

@@ -1,6 +1,7 @@
 #include "quasar/quant/standalone.hpp"
 
 #include "quasar/base/error.hpp"
+#include "quasar/graph/page_out.hpp"
 #include "quasar/ops/constants.hpp"
 #include "quasar/ops/op.hpp"
 #include "quasar/quant/block_tables.hpp"
@@ -25,6 +26,7 @@ graph::Node matmul_nbits(const graph::Node& node, const NodePlan& plan, const Re
   const QuantParams& params = weight.optimized ? weight.optimized->params : weight.params;
   const MatrixRows matrix = rows_of(values->shape(), is_transposed(node));
   const PackedCodes made = packed(weight.optimized ? weight.optimized->codes : quantize(*values, params), params, matrix);
+  graph::page_out(context.model, *values);
   const auto outputs = static_cast<int64_t>(matrix.outputs), blocks = static_cast<int64_t>(made.blocks);
   const auto bytes_per_block = static_cast<int64_t>(made.codes.size()) / outputs / blocks;
   graph::Node out{.name = node.name,
@@ -70,6 +72,7 @@ std::optional<NodePlan> plan_product(const graph::Node& node, const graph::Model
     plan.weight = ConstantPlan{roles->weight->input, weight_params(weights, roles->weight->axis, config.weight)};
     if (plan.form == NodeForm::dynamic && !are_in_blocks(plan.weight->params))
       limit_sums(*plan.weight, node, weights, config.saturation, 255, config.weight.scale_type);
+    graph::page_out(model, weights);
     return plan;
   }
   return std::nullopt;

@@ -14,6 +14,7 @@
 #include "quasar/ops/parts_of_functions.hpp"
 #include "quasar/runtime/custom_operators.hpp"
 #include "quasar/runtime/rewritten.hpp"
+#include "quasar/runtime/weights_apart.hpp"
 
 namespace quasar::runtime {
 namespace {
@@ -42,7 +43,10 @@ graph::Model cleaned(const graph::Model& model) {
   options.optimization = Optimization::basic;
   options.disabled_optimizers = "TransposeOptimizer;MatMulAddFusion;ConstantSharing;WeightBiasQuantization";
   if (pads_before_max_pool(model)) options.disabled_optimizers += ";Pad_Fusion";
-  return rewritten(model, options);
+  const WeightsApart apart = apart_for_clean_up(model);
+  graph::Model out = rewritten(apart.model, options);
+  apart.put_back(out);
+  return out;
 }
 
 // ONNX Runtime imports every domain that it knows. The user's imports stay: subgraphs and functions may need them.

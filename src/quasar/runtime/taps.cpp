@@ -7,6 +7,7 @@
 #include "quasar/graph/bodies.hpp"
 #include "quasar/runtime/prepare.hpp"
 #include "quasar/runtime/session.hpp"
+#include "quasar/runtime/weights_apart.hpp"
 
 namespace quasar::runtime {
 namespace {
@@ -35,7 +36,7 @@ std::vector<graph::Value> outputs_of(const graph::Model& model) {
   SessionOptions options;
   options.optimization = Optimization::none;
   options.runs = false;
-  return Session(model, options).outputs();
+  return Session(apart_for_types(model).model, options).outputs();
 }
 
 // ONNX Runtime's interface shows scalars and tensors of unknown rank alike. The Shape of a value tells them apart: its own

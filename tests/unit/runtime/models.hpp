@@ -9,6 +9,7 @@
 
 #include "quasar/base/rng.hpp"
 #include "quasar/graph/model.hpp"
+#include "quasar/runtime/session.hpp"
 
 namespace quasar::test {
 
@@ -81,6 +82,27 @@ inline double relative_difference(const Tensor& a, const Tensor& b) {
     scale = std::max(scale, std::abs(x[i]));
   }
   return difference / scale;
+}
+
+// Random values, ones where they are whole numbers; sizes that are not fixed are 2.
+inline std::vector<Tensor> inputs_for(const graph::Model& model, uint64_t seed, double low = -1, double high = 1) {
+  std::vector<Tensor> out;
+  for (const auto& input : model.inputs) {
+    Shape shape = *input.shape;
+    for (auto& size : shape) size = size < 0 ? 2 : size;
+    const bool whole = input.type == DataType::int64;
+    out.push_back(whole ? Tensor::of(shape, std::vector<int64_t>(count_of(shape), 1)) : random_tensor(shape, seed++, low, high));
+  }
+  return out;
+}
+
+// Of the two models' outputs; both run as they are, so that kernels differ only where the graphs do.
+inline double difference(const graph::Model& a, const graph::Model& b, const std::vector<Tensor>& in) {
+  const auto x = runtime::Session(a, {.optimization = runtime::Optimization::none}).run(in);
+  const auto y = runtime::Session(b, {.optimization = runtime::Optimization::none}).run(in);
+  double worst = x.size() == y.size() ? 0 : INFINITY;
+  for (size_t i = 0; i < x.size() && i < y.size(); ++i) worst = std::max(worst, relative_difference(x[i], y[i]));
+  return worst;
 }
 
 // Protocol-buffer fields by hand, for subgraphs, which Quasar keeps as serialized attributes.

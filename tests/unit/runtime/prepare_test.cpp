@@ -108,25 +108,6 @@ graph::Model zeros_before_max_pool() {
   return m;
 }
 
-std::vector<Tensor> inputs_for(const graph::Model& model, uint64_t seed, double low = -1, double high = 1) {
-  std::vector<Tensor> out;
-  for (const auto& input : model.inputs) {
-    Shape shape = *input.shape;
-    for (auto& size : shape) size = size < 0 ? 2 : size;
-    out.push_back(random_tensor(shape, seed++, low, high));
-  }
-  return out;
-}
-
-// Of the two models' outputs; both run as they are, so that kernels differ only where the graphs do.
-double difference(const graph::Model& a, const graph::Model& b, const std::vector<Tensor>& in) {
-  const auto x = Session(a, {.optimization = Optimization::none}).run(in);
-  const auto y = Session(b, {.optimization = Optimization::none}).run(in);
-  double worst = x.size() == y.size() ? 0 : INFINITY;
-  for (size_t i = 0; i < x.size() && i < y.size(); ++i) worst = std::max(worst, relative_difference(x[i], y[i]));
-  return worst;
-}
-
 std::vector<std::string> node_names(const graph::Model& model) {
   std::vector<std::string> out;
   for (const auto& n : model.nodes) out.push_back(n.name);

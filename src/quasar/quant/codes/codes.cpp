@@ -5,6 +5,7 @@
 
 #include "quasar/base/cpu_dispatch.hpp"
 #include "quasar/base/error.hpp"
+#include "quasar/base/parallel.hpp"
 #include "quasar/quant/codes/scheme.hpp"
 
 namespace quasar::quant {
@@ -130,32 +131,35 @@ Blocks blocks_of(const Shape& shape, const QuantParams& params) {
           static_cast<size_t>(params.block)};
 }
 
-// Calls visit(first element, how many, first scale, whether each element has the next scale) for runs of elements.
+// Calls visit(first element, how many, first scale, whether each element has the next scale) for runs of elements, on all
+// threads.
 template <class Visit>
 void for_runs(const Blocks& blocks, bool per_slice, const Visit& visit) {
-  size_t at = 0;
-  for (size_t o = 0; o < blocks.outer; ++o) {
-    for (size_t a = 0; a < blocks.size; ++a, at += blocks.inner) {
+  const size_t runs = blocks.outer * blocks.size, worth_a_thread = 1 + (size_t{1} << 14) / std::max<size_t>(blocks.inner, 1);
+  parallel_for((runs + worth_a_thread - 1) / worth_a_thread, 0, [&](size_t part) {
+    for (size_t run = part * worth_a_thread; run < std::min((part + 1) * worth_a_thread, runs); ++run) {
+      const size_t o = run / blocks.size, a = run % blocks.size, at = run * blocks.inner;
       if (per_slice) {
         visit(at, blocks.inner, a, false);
       } else {
         visit(at, blocks.inner, (o * blocks.count() + a / blocks.length) * blocks.inner, true);
       }
     }
-  }
+  });
 }
 
 // What the encoders above cannot do: codes that share a byte, and scales in blocks.
-std::vector<int32_t> general_codes(const Tensor& values, const QuantParams& params) {
+template <class Code>
+std::vector<Code> general_codes(const Tensor& values, const QuantParams& params) {
   const Grid grid = grid_of(params.type, false);
   const auto x = values.as<float>();
-  std::vector<int32_t> codes(x.size());
+  std::vector<Code> codes(x.size());
   for_runs(blocks_of(values.shape(), params), params.block == 0, [&](size_t first, size_t count, size_t scale, bool each) {
     for (size_t i = 0; i < count; ++i) {
       const size_t k = each ? scale + i : scale;
       if (!params.real_zero_points.empty()) {
         const float code = std::nearbyintf(x[first + i] / params.scales[k] + params.real_zero_points[k]);
-        codes[first + i] = static_cast<int32_t>(std::clamp(code, static_cast<float>(grid.low), static_cast<float>(grid.high)));
+        codes[first + i] = static_cast<Code>(std::clamp(code, static_cast<float>(grid.low), static_cast<float>(grid.high)));
         continue;
       }
       const int32_t zero = params.zero_points[k];
@@ -163,7 +167,7 @@ std::vector<int32_t> general_codes(const Tensor& values, const QuantParams& para
       float steps = x[first + i] / params.scales[k];
       steps = steps > low ? steps : low;
       steps = steps < high ? steps : high;
-      codes[first + i] = static_cast<int32_t>(std::nearbyintf(steps)) + zero;
+      codes[first + i] = static_cast<Code>(static_cast<int32_t>(std::nearbyintf(steps)) + zero);
     }
   });
   return codes;
@@ -201,7 +205,8 @@ std::vector<int32_t> unpacked_codes(const Tensor& codes) {
   return out;
 }
 
-Tensor packed_codes(DataType type, const Shape& shape, std::span<const int32_t> codes) {
+template <class Code>
+Tensor packed_codes(DataType type, const Shape& shape, std::span<const Code> codes) {
   const size_t bits = bits_of(type), per_byte = 8 / bits;
   const int32_t mask = (1 << bits) - 1;
   std::vector<uint8_t> packed((codes.size() + per_byte - 1) / per_byte);
@@ -274,9 +279,24 @@ Tensor codes_tensor(DataType type, const Shape& shape, std::span<const int32_t> 
       unsupported(type);
   }
 }
+
+namespace {
+
+Tensor quantize_in_general(const Tensor& values, const QuantParams& params) {
+  if (bits_of(params.type) > 8) return codes_tensor(params.type, values.shape(), general_codes<int32_t>(values, params));
+  if (bits_of(params.type) < 8) {
+    const std::vector<int8_t> codes = general_codes<int8_t>(values, params);
+    return packed_codes(params.type, values.shape(), std::span<const int8_t>(codes));
+  }
+  if (params.type == DataType::int8) return Tensor::of(values.shape(), general_codes<int8_t>(values, params));
+  return Tensor::of(values.shape(), general_codes<uint8_t>(values, params));
+}
+
+}  // namespace
+
 Tensor quantize(const Tensor& values, const QuantParams& params) {
   if (is_half(params.type)) return converted(values, params.type);
-  if (is_general(params)) return codes_tensor(params.type, values.shape(), general_codes(values, params));
+  if (is_general(params)) return quantize_in_general(values, params);
   switch (params.type) {
     case DataType::int8:
       return quantize_as<int8_t>(values, params);

@@ -10,6 +10,7 @@
 #include "quasar/base/parallel.hpp"
 #include "quasar/graph/bodies.hpp"
 #include "quasar/graph/load.hpp"
+#include "quasar/graph/page_out.hpp"
 #include "quasar/quant/block_tables.hpp"
 #include "quasar/quant/codes/scheme_words.hpp"
 #include "quasar/quant/pairs.hpp"
@@ -32,6 +33,10 @@ constexpr std::string_view own_domain = "com.microsoft";
 bool is_late(DataType type) {
   return bits_of(type) == 4 || type == DataType::int16 || type == DataType::uint16;
 }
+
+// Bytes of codes, scales and zero points of operators that read and write floats; what is beyond goes to a file until it is
+// written.
+constexpr size_t most_in_memory = size_t{1} << 30;
 
 // A constant whose codes are still to be made.
 struct Awaited {
@@ -215,7 +220,9 @@ class Rewriting {
     const auto same = std::ranges::find_if(known, [&](const auto& name) { return out_.initializers.at(name) == tensor; });
     if (same != known.end()) return *same;
     known.push_back(names_.fresh(wish));
-    out_.initializers[known.back()] = tensor;
+    const bool fits = in_memory_ + tensor.bytes().size() <= most_in_memory;
+    out_.initializers[known.back()] = fits ? tensor : graph::in_scratch_file(tensor);
+    if (fits) in_memory_ += tensor.bytes().size();
     return known.back();
   }
 
@@ -350,6 +357,7 @@ class Rewriting {
   std::unordered_map<std::string, std::string> instead_;  // of codes that the model came with
   graph::Names names_;
   graph::Model out_;
+  size_t in_memory_ = 0;                                              // bytes of what stored() was given
   std::unordered_map<std::string, std::vector<std::string>> stored_;  // names that were asked for -> those given to their tensors
   std::unordered_map<std::string, std::vector<std::string>> run_time_codes_;  // value -> codes, scale, zero point
   std::unordered_map<std::string, std::string> dequantized_;                  // value -> what quantized nodes read
