@@ -7,6 +7,7 @@
 #include <unordered_map>
 
 #include "quasar/base/error.hpp"
+#include "quasar/base/machine.hpp"
 #include "quasar/base/parallel.hpp"
 #include "quasar/graph/bodies.hpp"
 #include "quasar/graph/load.hpp"
@@ -36,7 +37,7 @@ bool is_late(DataType type) {
 
 // Bytes of codes, scales and zero points of operators that read and write floats; what is beyond goes to a file until it is
 // written.
-constexpr size_t most_in_memory = size_t{1} << 30;
+constexpr size_t most_in_memory = size_t{256} << 20;
 
 // A constant whose codes are still to be made.
 struct Awaited {
@@ -223,6 +224,7 @@ class Rewriting {
     const bool fits = in_memory_ + tensor.bytes().size() <= most_in_memory;
     out_.initializers[known.back()] = fits ? tensor : graph::in_scratch_file(tensor);
     if (fits) in_memory_ += tensor.bytes().size();
+    if (!fits) give_back_memory();  // of the layers before
     return known.back();
   }
 
