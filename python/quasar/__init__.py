@@ -18,6 +18,7 @@ from ._guests import Bench, Sampler, StopCondition, Strategy
 from ._auto import auto
 from ._samples import Samples
 from ._session import Session
+from ._speech import speech_samples
 from ._study import Space, Study, Trial
 from ._text import text_samples
 from ._tuning import Operator, Tuner, TuningStrategy, register_strategy
@@ -45,5 +46,5 @@ __all__ = [
     "QuantFormat", "QuantType", "QuantizationConfig", "Quantized", "QuasarError", "Sampler", "Samples", "SearchResult", "SearchSpace",
     "Session", "Space", "StopCondition", "Strategy", "Study", "Trial", "Tuner", "TuningStrategy", "auto", "dry_run", "evaluate", "generate_all_configs",
     "generation_agreement", "get_auto_search_config", "get_default_config", "inspect", "kind_of", "listed", "load_custom_operators", "onnxruntime_version", "quantize",
-    "register_strategy", "scoring", "search", "text_samples", "worker",
+    "register_strategy", "scoring", "search", "speech_samples", "text_samples", "worker",
 ]

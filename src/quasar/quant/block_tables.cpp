@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "quasar/base/error.hpp"
-#include "quasar/graph/page_out.hpp"
 #include "quasar/ops/constants.hpp"
 #include "quasar/quant/codes/weights.hpp"
 #include "quasar/quant/packed_codes.hpp"
@@ -76,7 +75,6 @@ std::optional<NodePlan> plan_table_in_blocks(const graph::Node& node, const grap
   } else {
     NodePlan plan{.form = NodeForm::weights_only};
     plan.weight = ConstantPlan{0, weight_params(*table, 0, scheme)};
-    graph::page_out(model, *table);
     if (plan.weight->params.real_zero_points.empty()) return plan;
     why = "GatherBlockQuantized has no zero points that are no integers";
   }
@@ -91,7 +89,6 @@ graph::Node gather_block_quantized(const graph::Node& node, const NodePlan& plan
   const QuantParams& params = plan.weight->params;
   const MatrixRows table = rows_of(values->shape(), true);
   const PackedCodes made = packed(quantize(*values, params), params, table);
-  graph::page_out(context.model, *values);
   const size_t bits = bits_of(params.type);
   const auto rows = static_cast<int64_t>(table.outputs), blocks = static_cast<int64_t>(made.blocks);
   const auto stored = [&](const std::string& what, int64_t columns, const auto& held) {

@@ -26,7 +26,6 @@ graph::Node matmul_nbits(const graph::Node& node, const NodePlan& plan, const Re
   const QuantParams& params = weight.optimized ? weight.optimized->params : weight.params;
   const MatrixRows matrix = rows_of(values->shape(), is_transposed(node));
   const PackedCodes made = packed(weight.optimized ? weight.optimized->codes : quantize(*values, params), params, matrix);
-  graph::page_out(context.model, *values);
   const auto outputs = static_cast<int64_t>(matrix.outputs), blocks = static_cast<int64_t>(made.blocks);
   const auto bytes_per_block = static_cast<int64_t>(made.codes.size()) / outputs / blocks;
   graph::Node out{.name = node.name,
@@ -72,7 +71,6 @@ std::optional<NodePlan> plan_product(const graph::Node& node, const graph::Model
     plan.weight = ConstantPlan{roles->weight->input, weight_params(weights, roles->weight->axis, config.weight)};
     if (plan.form == NodeForm::dynamic && !are_in_blocks(plan.weight->params))
       limit_sums(*plan.weight, node, weights, config.saturation, 255, config.weight.scale_type);
-    graph::page_out(model, weights);
     return plan;
   }
   return std::nullopt;
@@ -128,7 +126,9 @@ std::string why_not_alone(NodeForm form, const graph::Node& node, const graph::M
          std::string(is_worth_conv_integer(node, model) ? ", and a Conv that a rule names (scheme DYNAMIC_CONV)" : "");
 }
 
-std::optional<NodePlan> plan_alone(const graph::Node& node, const graph::Model& model, const Config& config, std::string& why) {
+namespace {
+
+std::optional<NodePlan> plan_one(const graph::Node& node, const graph::Model& model, const Config& config, std::string& why) {
   if (node.is("LSTM")) return plan_lstm(node, model, config, why);
   if (node.is("Conv")) return plan_conv(node, model, config, why);
   if (node.is("Gather")) {
@@ -138,12 +138,32 @@ std::optional<NodePlan> plan_alone(const graph::Node& node, const graph::Model& 
   return plan_product(node, model, config, why);
 }
 
-std::vector<graph::Node> rewrite_alone(const graph::Node& node, const NodePlan& plan, const RewriteContext& context) {
+std::vector<graph::Node> rewrite_one(const graph::Node& node, const NodePlan& plan, const RewriteContext& context) {
   if (node.is("LSTM")) return {dynamic_lstm(node, plan, context)};
   if (node.is("Gather") && plan.form == NodeForm::weights_only) return {gather_block_quantized(node, plan, context)};
   if (node.is("Gather")) return gather_codes(node, plan, context);
   if (plan.form == NodeForm::weights_only || are_in_blocks(plan.weight->params)) return {matmul_nbits(node, plan, context)};
   return product_on_codes(node, plan, context);
+}
+
+void page_out_constants(const graph::Node& node, const graph::Model& model) {
+  for (const auto& input : node.inputs) {
+    if (const Tensor* constant = model.initializer(input)) graph::page_out(model, *constant);
+  }
+}
+
+}  // namespace
+
+std::optional<NodePlan> plan_alone(const graph::Node& node, const graph::Model& model, const Config& config, std::string& why) {
+  auto plan = plan_one(node, model, config, why);
+  page_out_constants(node, model);
+  return plan;
+}
+
+std::vector<graph::Node> rewrite_alone(const graph::Node& node, const NodePlan& plan, const RewriteContext& context) {
+  auto nodes = rewrite_one(node, plan, context);
+  page_out_constants(node, context.model);
+  return nodes;
 }
 
 }  // namespace quasar::quant
