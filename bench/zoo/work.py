@@ -103,7 +103,7 @@ def measure(folder, shared, name, out, results):
     times = in_turns(runners, samples)
     found["float"]["ms"] = float(np.median(times["float"]))
     for result in set(runners) - {"float"}: found[result]["times"] = float(np.median(np.array(times[result]) / times["float"]))
-    kept = [result for result in ("search", "repair") if result in runners]
+    kept = [result for result in ("search", "speed", "repair") if result in runners]
     del runners
     threaded = {result: opened(folder / "model.onnx" if result == "float" else results[result], 0) for result in ("float", *kept)}
     times = in_turns(threaded, samples, 3)
