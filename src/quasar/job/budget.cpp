@@ -83,8 +83,36 @@ std::vector<std::string> precisions_of(const Json& words) {
 
 }  // namespace
 
+namespace {
+
+// bytes or latency.
+std::string cost_made_small(const Json& words) {
+  const std::vector<std::string> costs{"bytes", "latency"};
+  if (!words.contains("minimize")) return words.contains("bytes") && !words.contains("latency") ? costs[1] : costs[0];
+  const Json& word = words.at("minimize");
+  const std::string name = word.is_string() ? word.get<std::string>() : as_written(word);
+  if (std::ranges::find(costs, name) == costs.end())
+    throw Error("budget.minimize is " + as_written(word) + ", but must be one of " + joined(costs) + did_you_mean(name, costs));
+  return name;
+}
+
+}  // namespace
+
+std::optional<AccuracyBudget> accuracy_of_budget(const Json& words) {
+  if (!words.is_object() || !words.contains("accuracy")) return std::nullopt;
+  const Json& criterion = words.at("accuracy");
+  if (!criterion.is_object())
+    throw Error(
+        "budget.accuracy is " + as_written(criterion) +
+        ", but must be a mapping with the keys of accuracy_criterion, such as {criterion: relative, tolerable_loss: 0.01}");
+  const bool in_milliseconds = words.contains("latency") && words.at("latency").is_string();
+  const std::string cost = cost_made_small(words);
+  return AccuracyBudget{
+      criterion, Json::array({{{"metric", cost == "latency" && !in_milliseconds ? std::string("relative_latency") : cost}}})};
+}
+
 Budget parse_budget(const Json& words, const std::filesystem::path& model) {
-  static const std::vector<std::string> known{"bytes", "latency", "precisions", "groups"};
+  static const std::vector<std::string> known{"bytes", "latency", "accuracy", "minimize", "precisions", "groups"};
   if (!words.is_object())
     throw Error("budget is " + as_written(words) + ", but must be a mapping, such as {bytes: 0.3} or {latency: 4 ms}");
   Budget out;
@@ -98,6 +126,11 @@ Budget parse_budget(const Json& words, const std::filesystem::path& model) {
     } else if (name == "latency") {
       const Amount amount = amount_of(value, "budget.latency", units_of_time, "4 ms");
       (amount.is_share ? out.relative_latency : out.milliseconds) = amount.value;
+    } else if (name == "accuracy") {
+      out.least = cost_made_small(words);
+    } else if (name == "minimize") {
+      if (!words.contains("accuracy"))
+        throw Error("budget.minimize is about the costs that budget.accuracy leaves; without it the loss is made small");
     } else if (name == "precisions") {
       out.precisions = precisions_of(value);
     } else if (name == "groups") {
@@ -108,8 +141,8 @@ Budget parse_budget(const Json& words, const std::filesystem::path& model) {
       throw Error("unknown key 'budget." + name + "'" + known_names(name, known));
     }
   }
-  if (!out.bytes && !out.milliseconds && !out.relative_latency)
-    throw Error("budget says neither bytes nor latency; give one of them, such as {bytes: 0.3}");
+  if (!out.weighs_bytes() && !out.weighs_latency())
+    throw Error("budget says neither bytes nor latency nor accuracy; give one of them, such as {bytes: 0.3}");
   return out;
 }
 

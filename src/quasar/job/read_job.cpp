@@ -219,6 +219,22 @@ std::string metric_of_goal(const Json& words) {
   return data.is_object() && data.contains("labels") ? "top1" : "cos";
 }
 
+// Goal and objective of a budget with an accuracy.
+void give_accuracy_of_budget(Json& words) {
+  const auto found = words.contains("budget") ? accuracy_of_budget(words["budget"]) : std::nullopt;
+  if (!found) return;
+  for (const char* key : {"accuracy_criterion", "objectives"}) {
+    if (!words.value(key, Json()).is_null())
+      throw Error(std::string(key) +
+                  " beside budget.accuracy, which says what may be lost and makes a cost small: keep one of them");
+  }
+  Json criterion = found->criterion;
+  const bool says_metric = !words.value("search_metric", Json()).is_null() || !words.value("search_evaluator", Json()).is_null();
+  if (!says_metric && !criterion.contains("metrics")) criterion["metrics"] = {{metric_of_goal(words), 1}};
+  words["accuracy_criterion"] = criterion;
+  words["objectives"] = found->objectives;
+}
+
 // Neural Compressor's default goal, where a strategy needs one and none is given.
 void give_goal(Job& job, Json& words, const KnownStrategies& strategies) {
   const Options keys(job_keys(), words, "configuration");
@@ -275,6 +291,7 @@ Job read_job(const Json& given, const fs::path& base, const KnownStrategies& str
   JobTranslation v1 = job_from_v1(job.words);
   job.translated = v1.translated;
   job.warnings = std::move(v1.notes);
+  give_accuracy_of_budget(v1.words);
   give_goal(job, v1.words, strategies);
   const Options keys(job_keys(), v1.words, "configuration");
   if (keys.text("model_input").empty()) throw Error("model_input is required: the path of the float ONNX model");

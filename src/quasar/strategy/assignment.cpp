@@ -36,8 +36,8 @@ class Writing {
     for (size_t g = 0; g < problem.groups(); g++) {
       IntegerProgram::Row one;
       choices_.emplace_back();
-      for (const double loss : problem.loss.single[g]) {
-        choices_.back().push_back(program_.add_variable(loss, true));
+      for (const double value : minimized().single[g]) {
+        choices_.back().push_back(program_.add_variable(value, true));
         one.emplace_back(choices_.back().back(), 1);
       }
       program_.add_row(one, 1, 1);
@@ -46,7 +46,12 @@ class Writing {
     for (const BoundedCost& cost : problem.costs) {
       for (const auto& [pair, values] : cost.parts.pairs) add_products(pair);
     }
-    for (const BoundedCost& cost : problem.costs) bound(cost);
+    for (size_t i = 0; i < problem.costs.size(); i++) {
+      const BoundedCost& cost = problem.costs[i];
+      if (problem.least == i) minimize_crossings(cost);
+      if (std::isfinite(cost.most)) bound(cost);
+    }
+    if (problem.least) bound({.name = "loss", .parts = problem.loss, .most = problem.most_loss});
   }
 
   // At least one group has another precision.
@@ -66,21 +71,24 @@ class Writing {
     }
     out.loss = problem_.loss.of(out.assignment);
     const double below = solution->objective - solution->bound;
-    out.gap = below <= 0 ? 0 : below / std::max(std::abs(out.loss), 1e-300);
+    const double is = problem_.least ? problem_.costs[*problem_.least].of(out.assignment) : out.loss;
+    out.gap = below <= 0 ? 0 : below / std::max(std::abs(is), 1e-300);
     return out;
   }
 
  private:
-  // Of this pair, once; what the loss has of it is their cost.
+  const InParts& minimized() const { return problem_.least ? problem_.costs[*problem_.least].parts : problem_.loss; }
+
+  // Of this pair, once; what is minimized has its part of it as their cost.
   void add_products(const Pair& pair) {
     if (products_.contains(pair)) return;
     const auto &first = choices_[pair.first], &second = choices_[pair.second];
-    const auto loss = problem_.loss.pairs.find(pair);
+    const auto part = minimized().pairs.find(pair);
     auto& products = products_[pair];
     for (size_t p = 0; p < first.size(); p++) {
       products.emplace_back();
       for (size_t q = 0; q < second.size(); q++)
-        products[p].push_back(program_.add_variable(loss == problem_.loss.pairs.end() ? 0 : loss->second[p][q], false));
+        products[p].push_back(program_.add_variable(part == minimized().pairs.end() ? 0 : part->second[p][q], false));
     }
     for (size_t p = 0; p < first.size(); p++) {
       IntegerProgram::Row row{{first[p], -1}};
@@ -105,18 +113,26 @@ class Writing {
         for (size_t q = 0; q < values[p].size(); q++) row.emplace_back(products_.at(pair)[p][q], values[p][q]);
       }
     }
-    for (const Crossing& crossing : cost.crossings) cross(cost, crossing, row);
+    for (const Crossing& crossing : cost.crossings) {
+      const auto [leaving, entering] = cross(cost, crossing, 0, 0);
+      row.emplace_back(leaving, crossing.leaving);
+      row.emplace_back(entering, crossing.entering);
+    }
     for (const auto& [variable, factor] : row) unit = std::max(unit, std::abs(factor));
     if (unit <= 0) unit = 1;
     for (auto& [variable, factor] : row) factor /= unit;  // factors of one size, which the solver's tolerances are made for
     program_.add_row(row, -IntegerProgram::unbounded, most / unit);
   }
 
-  // leaving ≥ codes(writer) − codes(reader) of every reader, entering the other way round.
-  void cross(const BoundedCost& cost, const Crossing& crossing, IntegerProgram::Row& to) {
-    const size_t leaving = program_.add_variable(0, false), entering = program_.add_variable(0, false);
-    to.emplace_back(leaving, crossing.leaving);
-    to.emplace_back(entering, crossing.entering);
+  void minimize_crossings(const BoundedCost& cost) {
+    for (const Crossing& crossing : cost.crossings) cross(cost, crossing, crossing.leaving, crossing.entering);
+  }
+
+  // Variables leaving ≥ codes(writer) − codes(reader) of every reader, entering the other way round, with these costs. -> both
+  std::pair<size_t, size_t> cross(const BoundedCost& cost, const Crossing& crossing, double cost_of_leaving,
+                                  double cost_of_entering) {
+    const size_t leaving = program_.add_variable(cost_of_leaving, false),
+                 entering = program_.add_variable(cost_of_entering, false);
     for (const auto& reader : crossing.readers) {
       if (reader == crossing.writer) continue;
       IntegerProgram::Row difference;  // codes(writer) − codes(reader)
@@ -130,6 +146,7 @@ class Writing {
       program_.add_row(left, 0, IntegerProgram::unbounded);
       program_.add_row(entered, 0, IntegerProgram::unbounded);
     }
+    return {leaving, entering};
   }
 
   void add_codes(const BoundedCost& cost, const std::optional<size_t>& group, double factor, IntegerProgram::Row& to) const {

@@ -1,5 +1,5 @@
-// Which precision each group of operators gets: the assignment of least loss whose costs stay within their bounds, as an integer
-// program (search/models/integer_program.hpp).
+// Which precision each group of operators gets: the assignment of least loss whose costs stay within their bounds, or that of a
+// least cost whose loss does, as an integer program (search/models/integer_program.hpp).
 //
 //   f(p) = f₀ + Σ_g f_g(p_g) + Σ_(g,h) f_gh(p_g, p_h)   for the loss and for each cost
 //
@@ -42,7 +42,7 @@ struct BoundedCost {
   InParts parts = {};
   std::vector<Crossing> crossings = {};
   std::vector<std::vector<bool>> in_codes = {};  // [group][precision], where there are crossings
-  double most = 0;
+  double most = 0;                               // infinite: not bounded
 
   double of(const Assignment& assignment) const;
 };
@@ -50,6 +50,8 @@ struct BoundedCost {
 struct AssignmentProblem {
   InParts loss;
   std::vector<BoundedCost> costs;
+  std::optional<size_t> least = {};  // the cost that is minimized, and then the loss is bounded
+  double most_loss = 0;              // by this
 
   size_t groups() const { return loss.single.size(); }
 };
@@ -57,7 +59,7 @@ struct AssignmentProblem {
 struct BestAssignment {
   Assignment assignment;
   double loss = 0;
-  double gap = 0;         // no other is better by more than this share of the loss
+  double gap = 0;         // no other is better by more than this share of what is minimized
   bool is_proven = true;  // the solver came to its end
 };
 

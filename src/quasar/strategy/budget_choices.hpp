@@ -28,12 +28,13 @@ class BudgetChoices {
   Assignment all_in(const std::string& precision) const;
   // Each group in the first precision of precisions() that it can have: the one with the fewest bits.
   Assignment smallest() const;
-  // The space's default configuration, with these precisions.
+  // The space's default configuration, or the one that was chosen instead, with these precisions.
   search::Point point_of(const Assignment& assignment) const;
   // Operators that are not in 8 bits, and in what instead: "2 int4, 3 float32".
   std::string in_words(const Assignment& assignment) const;
 
   const search::Point& base() const { return base_; }
+  void choose_base(const search::Point& point) { base_ = point; }  // all quantized
   const search::Space& space() const { return space_; }
 
  private:

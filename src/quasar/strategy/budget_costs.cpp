@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 
 #include "quasar/base/parallel.hpp"
 #include "quasar/job/precision.hpp"
@@ -99,7 +100,7 @@ void count_weights(const StrategyContext& context, const BudgetChoices& choices,
 }  // namespace
 
 BoundedCost bytes_of_assignments(const StrategyContext& context, const BudgetChoices& choices) {
-  BoundedCost out{.name = "bytes", .parts = nothing(choices), .most = *context.job.budget->bytes};
+  BoundedCost out{.name = "bytes", .parts = nothing(choices), .most = context.job.budget->bytes.value_or(HUGE_VAL)};
   const auto whole = static_cast<double>(bytes_of(context.trial_context->model));
   if (whole > small_enough_to_write) {
     count_weights(context, choices, out.parts);

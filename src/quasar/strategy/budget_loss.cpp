@@ -108,8 +108,10 @@ std::vector<double> solved(std::vector<std::vector<double>> matrix, std::vector<
 }  // namespace
 
 double lost_by(const search::Trial& trial, const StrategyContext& context) {
-  const Objective& objective = context.job.aim.goals.objectives.front();
+  const Aim& aim = context.job.aim;
+  const Objective& objective = aim.goals.objectives.front();
   const auto& reference = context.trial_context->evaluator.reference();
+  if (aim.criterion) return loss_of(*aim.criterion, measures_of(aim.goals, trial), measures_of(reference));
   const auto known = reference.find(objective.metric);
   const double was = known == reference.end() ? 0 : known->second.value, is = trial.values.front();
   return objective.direction == Direction::maximize ? was - is : is - was;
@@ -118,10 +120,14 @@ double lost_by(const search::Trial& trial, const StrategyContext& context) {
 namespace {
 
 bool is_distance(const StrategyContext& context) {
-  const Objective& objective = context.job.aim.goals.objectives.front();
+  const Aim& aim = context.job.aim;
+  if (aim.criterion && aim.criterion->parts.size() > 1) return false;
+  const Objective& objective = aim.goals.objectives.front();
+  const std::string metric = aim.criterion ? aim.criterion->parts.front().metric : objective.metric;
+  const Direction direction = aim.criterion ? aim.criterion->parts.front().direction : objective.direction;
   const auto& reference = context.trial_context->evaluator.reference();
-  const auto known = reference.find(objective.metric);
-  return objective.direction == Direction::minimize && known != reference.end() && known->second.value == 0;
+  const auto known = reference.find(metric);
+  return direction == Direction::minimize && known != reference.end() && known->second.value == 0;
 }
 
 }  // namespace
@@ -169,6 +175,10 @@ double BudgetLoss::alone(size_t group, size_t choice) const {
 double BudgetLoss::as_loss(double estimate) const {
   const double loss = unit_ * std::max(estimate, 0.0);
   return squares_ ? std::sqrt(loss) : loss;
+}
+
+double BudgetLoss::as_estimate(double loss) const {
+  return (squares_ ? loss * std::abs(loss) : loss) / unit_;
 }
 
 double BudgetLoss::uncertainty(size_t group, size_t choice) const {

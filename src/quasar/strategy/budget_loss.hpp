@@ -30,6 +30,8 @@ class BudgetLoss {
 
   // What parts() gives, as a loss of trials; before the first one: as the distance of outputs.
   double as_loss(double estimate) const;
+  // The way back.
+  double as_estimate(double loss) const;
 
  private:
   InParts measure(const StrategyContext& context, const BudgetChoices& choices);
@@ -40,15 +42,14 @@ class BudgetLoss {
     Assignment assignment;
     double squared;
   };
-  const bool
-      squares_;  // the objective is a distance, whose squares add up; else a share or a similarity, which add up themselves
+  const bool squares_;  // losses are distances, whose squares add up; else of a share or a similarity, which add up themselves
   size_t samples_ = 0;
   double unit_ = 1;  // a trial's loss (or its square) in terms of the estimate
   InParts measured_, parts_;
   std::vector<Seen> seen_;
 };
 
-// By how much the trial's objective is worse than the float model's.
+// By how much the trial's objective is worse than the float model's; with an accuracy in the budget: the loss of its criterion.
 double lost_by(const search::Trial& trial, const StrategyContext& context);
 
 }  // namespace quasar::tune

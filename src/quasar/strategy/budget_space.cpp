@@ -36,11 +36,10 @@ bool has_types_of_layers(const Json& search_space) {
   return has("specific_layer_config") || has("layer_type_config") || has("include_auto_mp");
 }
 
-// Those that only save bytes are left out where time is bounded too: ONNX Runtime's CPU computes them in float.
+// Those that only save bytes are left out where time counts too: ONNX Runtime's CPU computes them in float.
 std::vector<std::string> wanted_by(const Budget& budget) {
   if (!budget.precisions.empty()) return budget.precisions;
-  const bool time = budget.milliseconds || budget.relative_latency;
-  return time ? std::vector<std::string>{quantized, "int16", in_float} : budget_precisions();
+  return budget.weighs_latency() ? std::vector<std::string>{quantized, "int16", in_float} : budget_precisions();
 }
 
 }  // namespace

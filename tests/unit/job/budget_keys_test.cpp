@@ -35,6 +35,34 @@ TEST_F(BudgetKeys, AreSharesOfFloatOrAbsolute) {
             (std::vector<std::string>{"int4", "quantized"}));
 }
 
+TEST_F(BudgetKeys, WithAnAccuracyACostIsMadeSmall) {
+  const Json accuracy{{"criterion", "absolute"}, {"tolerable_loss", 0.01}};
+  struct {
+    Json words;
+    std::string least, objective;
+  } const table[] = {
+      {{{"accuracy", accuracy}}, "bytes", "bytes"},
+      {{{"accuracy", accuracy}, {"bytes", 0.5}}, "latency", "relative_latency"},
+      {{{"accuracy", accuracy}, {"latency", 0.9}}, "bytes", "bytes"},
+      {{{"accuracy", accuracy}, {"latency", "4 ms"}, {"bytes", 0.5}}, "bytes", "bytes"},
+      {{{"accuracy", accuracy}, {"minimize", "latency"}}, "latency", "relative_latency"},
+      {{{"accuracy", accuracy}, {"latency", "4 ms"}, {"minimize", "latency"}}, "latency", "latency"},
+      {{{"bytes", 0.5}}, "", ""},
+  };
+  for (const auto& row : table) {
+    const Budget budget = parsed(row.words);
+    EXPECT_EQ(budget.least, row.least) << row.words;
+    EXPECT_EQ(budget.weighs_bytes(), row.words.contains("bytes") || row.least == "bytes");
+    EXPECT_EQ(budget.weighs_latency(), row.words.contains("latency") || row.least == "latency");
+    const auto other = accuracy_of_budget(row.words);
+    ASSERT_EQ(other.has_value(), !row.least.empty());
+    if (!other) continue;
+    EXPECT_EQ(other->criterion, accuracy);
+    EXPECT_EQ(other->objectives, Json::array({{{"metric", row.objective}}}));
+  }
+  EXPECT_THROW(accuracy_of_budget({{"accuracy", 0.01}}), Error);
+}
+
 TEST_F(BudgetKeys, BecomeConstraints) {
   const auto constraints = constraints_of(parsed({{"bytes", 0.3}, {"latency", 0.6}}));
   ASSERT_EQ(constraints.size(), 2U);
@@ -61,6 +89,8 @@ TEST_F(BudgetKeys, ThatMakeNoSenseAreRefusedWithWhatDoes) {
       {{{"bytes", "2 kB"}}, "more than the float model's 1000 bytes"},
       {{{"byte", 0.3}}, "unknown key 'budget.byte'; did you mean 'bytes'?"},
       {{{"groups", 8}}, "neither bytes nor latency"},
+      {{{"bytes", 1}, {"minimize", "latency"}}, "without it the loss is made small"},
+      {{{"accuracy", {{"tolerable_loss", 0.01}}}, {"minimize", "byte"}}, "must be one of bytes, latency; did you mean 'bytes'?"},
       {{{"bytes", 1}, {"groups", 1}}, "from 2 to 1000"},
       {{{"bytes", 1}, {"groups", 2.5}}, "from 2 to 1000"},
       {{{"bytes", 1}, {"precisions", {"int5", "quantized"}}}, "unknown precision 'int5'"},

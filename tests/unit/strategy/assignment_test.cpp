@@ -94,6 +94,32 @@ TEST_F(Assignments, AreTheBestOfAllThatKeepTheBounds) {
   EXPECT_LT(solved, 25U) << "some have no assignment";
 }
 
+// The other way round: each cost as small as a bound of the loss, and the other cost's, allow.
+TEST_F(Assignments, OfLeastCostAreTheCheapestThatLoseNoMore) {
+  size_t solved = 0;
+  for (uint64_t seed = 0; seed < 24; seed++) {
+    AssignmentProblem problem = random_problem(seed);
+    problem.least = seed % 2;
+    problem.costs[*problem.least].most = HUGE_VAL;
+    problem.most_loss = 0.2 + 0.05 * static_cast<double>(seed);
+    double least = HUGE_VAL;
+    for (const auto& one : all_of(problem)) {
+      if (keeps(problem, one) && problem.loss.of(one) <= problem.most_loss)
+        least = std::min(least, problem.costs[*problem.least].of(one));
+    }
+    const auto found = best_assignment(problem, {});
+    ASSERT_EQ(found.has_value(), std::isfinite(least)) << seed;
+    if (!found) continue;
+    solved++;
+    EXPECT_LE(found->loss, problem.most_loss + 1e-6) << seed;
+    EXPECT_TRUE(keeps(problem, found->assignment)) << seed;
+    EXPECT_NEAR(problem.costs[*problem.least].of(found->assignment), least, 1e-4) << seed;
+    EXPECT_TRUE(found->is_proven);
+  }
+  EXPECT_GT(solved, 8U);
+  EXPECT_LT(solved, 24U) << "some have no assignment";
+}
+
 TEST_F(Assignments, ThoseThatAreExcludedGiveWayToTheNextBest) {
   AssignmentProblem problem = random_problem(3);
   problem.costs.clear();

@@ -92,6 +92,57 @@ TEST_F(Budgets, TheModelIsWithinTwoPercentOfTheBestOfAllAssignments) {
   }
 }
 
+// Turned around: as small as an accuracy allows.
+TEST_F(Budgets, WithAnAccuracyTheModelIsWithinFivePercentOfTheSmallestThatKeepsIt) {
+  const auto words_for = [](double tolerable) {
+    Json words = five_groups(1.0);
+    words["budget"].erase("bytes");
+    words["budget"]["accuracy"] = {{"criterion", "absolute"}, {"tolerable_loss", tolerable}};
+    words["search_metric"] = "L2";
+    return words;
+  };
+  const RealTrials all(words_for(0.001));
+  EXPECT_EQ(all.trials.job.aim.goals.objectives.front().metric, "bytes");
+  const BudgetChoices choices = all.choices();
+  std::vector<Measures> every;
+  for (size_t set = 0; set < 32; set++) {
+    Assignment assignment;
+    for (size_t g = 0; g < 5; g++) assignment.push_back(std::min(set >> g & 1, choices.own(g).size() - 1));
+    every.push_back(all.at(choices.point_of(assignment)));
+  }
+  std::vector<double> losses;
+  for (const Measures& one : every) losses.push_back(one.at("L2"));
+  std::ranges::sort(losses);
+  for (const size_t rank : {4, 12, 24}) {
+    const double tolerable = losses[rank] * 1.0001;
+    RealTrials trials(words_for(tolerable));
+    const Finding finding = trials.run();
+    ASSERT_TRUE(finding.winner) << finding.result.reason;
+    const Measures found = measures_of(trials.trials.job.aim.goals, trials.trials.study.at(*finding.winner));
+    EXPECT_LE(found.at("L2"), tolerable);
+    double least = HUGE_VAL;
+    for (const Measures& one : every) {
+      if (one.at("L2") <= tolerable) least = std::min(least, one.at("bytes"));
+    }
+    EXPECT_LE(found.at("bytes"), 1.05 * least) << rank;
+    ASSERT_TRUE(finding.story);
+    EXPECT_EQ(finding.story->budget["bounds"]["accuracy"]["tolerable_loss"], tolerable);
+    EXPECT_FALSE(finding.story->budget["front"]["bytes"].empty());
+  }
+}
+
+// A loss that no model has.
+TEST_F(Budgets, OfAnAccuracyThatNothingReachesEndWithTheNearest) {
+  Json words = five_groups(1.0);
+  words["budget"] = {
+      {"accuracy", {{"criterion", "absolute"}, {"tolerable_loss", 1e-9}}}, {"precisions", {"int4", "quantized"}}, {"groups", 5}};
+  words["search_metric"] = "L2";
+  RealTrials trials(words);
+  const Finding finding = trials.run();
+  EXPECT_FALSE(finding.winner);
+  EXPECT_TRUE(finding.result.reason.starts_with("no model within the budget was found")) << finding.result.reason;
+}
+
 // Made-up measurements: what is written is larger than the budget whatever it is.
 TEST_F(Budgets, AreKeptByWhatIsMeasuredAndNotByEstimates) {
   MadeUpTrials trials(five_groups(1.0));
@@ -148,6 +199,9 @@ TEST_F(Budgets, WhatWouldHaveNoEffectIsRefused) {
   };
   const std::string why = with("accuracy_criterion", Json{{"criterion", "absolute"}, {"tolerable_loss", 0.01}});
   EXPECT_NE(why.find("take strategy repair"), std::string::npos) << why;
+  Json both = five_groups(0.5);
+  both["budget"]["accuracy"] = both["accuracy_criterion"] = {{"criterion", "absolute"}, {"tolerable_loss", 0.01}};
+  EXPECT_NE(refusal(both).find("accuracy_criterion beside budget.accuracy"), std::string::npos) << refusal(both);
   EXPECT_NE(with("speed_gate", 1.02).find("speed_gate"), std::string::npos);
   EXPECT_NE(with("objectives", Json::array({Json{{"metric", "latency"}}})).find("one objective"), std::string::npos);
   EXPECT_NE(with("constraints", Json::array({Json{{"metric", "bytes"}, {"max", 1}}})).find("both bound bytes"),

@@ -65,7 +65,9 @@ class MadeUpTrials {
 
   search::Outcome outcome(const Measures& measures) const {
     search::Outcome out{.values = values_of(job.aim.goals, measures),
-                        .constraints = excesses(job.aim.goals, measures, evaluator_.reference()),
+                        .constraints = criterion_is_constraint(job.aim)
+                                           ? constraints_of(job.aim, measures, evaluator_.reference())
+                                           : excesses(job.aim.goals, measures, evaluator_.reference()),
                         .pruned = measures.contains("pruned"),
                         .user_attributes = {{"metrics", measures}}};
     const bool feasible = std::ranges::all_of(out.constraints, [](double excess) { return excess <= 0; });

@@ -4,6 +4,8 @@
 // the assignment of least loss within the budget, and its model is made and measured: the budget must be kept by what was
 // measured. The next best assignments follow, with all that trials have shown of the estimates, until none is better any more.
 // In the end what costs nothing at run time (ranges, rounding …) is tried on the best model.
+//
+// With an accuracy in the budget the loss is bounded, and a cost is made small: what costs nothing at run time comes first then.
 #include <algorithm>
 #include <cmath>
 #include <set>
@@ -17,6 +19,7 @@
 #include "quasar/search/models/integer_program.hpp"
 #include "quasar/strategy/budget_choices.hpp"
 #include "quasar/strategy/budget_costs.hpp"
+#include "quasar/strategy/budget_front.hpp"
 #include "quasar/strategy/budget_loss.hpp"
 #include "quasar/strategy/budget_space.hpp"
 #include "quasar/strategy/exit_policy.hpp"
@@ -32,6 +35,8 @@ using search::Trial;
 constexpr int64_t usual_trials = 40;
 constexpr size_t in_vain = 10;           // assignments in a row that are no better end the way through them
 constexpr double hopeless = 1.5;         // times the best loss that an assignment is estimated to have
+constexpr double hopeful = 1.25;         // times the loss that is allowed, which cheaper assignments may be estimated to have
+constexpr double costlier = 1.1;         // times the cost of the best one, where a cost is made small
 constexpr size_t most_misses = 200;      // assignments whose models turn out to be too large, or impossible
 constexpr size_t until_tightened = 4;    // of those in a row
 constexpr size_t most_changes = 12;      // of single groups that are tried around the best assignment
@@ -57,7 +62,7 @@ class Budgeting {
   Finding run() {
     Finding finding;
     finding.result = run_to_its_end(context_, sequence_, finding.warnings, [this] { return traverse(); });
-    tell_front();
+    tell_budget_front(context_);
     if (best_) finding.winner = best_->number;
     finding.story = story();
     return finding;
@@ -67,17 +72,21 @@ class Budgeting {
   std::string traverse() {
     for (const Point& point : first_points(context_.job.enqueue, context_.space))
       note(sequence_.evaluate(point, "default configuration"), "default configuration", Json::object());
+    if (makes_cost_small()) improve_first();
     loss_.emplace(context_, choices_);
     tell_choices();
     learn_default();
     const Budget& budget = *context_.job.budget;
-    if (budget.bytes) problem_.costs.push_back(bytes_of_assignments(context_, choices_));
-    if (latency()) problem_.costs.push_back(latency_of_assignments(context_, choices_));
+    if (budget.weighs_bytes()) problem_.costs.push_back(bytes_of_assignments(context_, choices_));
+    if (budget.weighs_latency()) problem_.costs.push_back(latency_of_assignments(context_, choices_));
+    for (size_t i = 0; i < problem_.costs.size(); i++) {
+      if (problem_.costs[i].name == budget.least) problem_.least = i;
+    }
     const std::string reason = try_assignments();
     while (change_one()) {
     }
     tell_more();
-    if (best_) improve();
+    if (best_ && !makes_cost_small()) improve();
     if (best_) return "within the budget nothing better is expected: " + reason;
     return "no model within the budget was found: " + reason;
   }
@@ -92,7 +101,13 @@ class Budgeting {
       is_new(all);
       if (best_ && best_->number == trial->number) best_assignment_ = all;
     }
+    take_estimates();
+  }
+
+  void take_estimates() {
     problem_.loss = loss_->parts();
+    if (makes_cost_small())
+      problem_.most_loss = loss_->as_estimate((is_hopeful_ ? hopeful : 1) * context_.job.aim.criterion->tolerable_loss);
   }
 
   // The best ones, as many at a time as run at a time. -> why no more
@@ -108,7 +123,8 @@ class Budgeting {
       }
       if (next.empty()) return why_none_;
       if (is_hopeless(next.front()))
-        return "what is left is estimated to lose " + in_digits(hopeless) + " times as much and more";
+        return makes_cost_small() ? "what is left is estimated to cost more"
+                                  : "what is left is estimated to lose " + in_digits(hopeless) + " times as much and more";
       const auto trials = sequence_.evaluate(points, std::vector<std::string>(points.size(), "best assignment"));
       for (size_t i = 0; i < trials.size(); i++) {
         const bool better = learn(trials[i], next[i], "best assignment");
@@ -122,7 +138,12 @@ class Budgeting {
   std::optional<BestAssignment> propose() {
     for (size_t misses = 0, in_a_row = 0; misses < most_misses; misses++) {
       auto found = best_assignment(problem_, excluded_);
-      if (!found && !best_ && latency()) found = nearest();
+      if (!found && !best_) found = nearest();
+      if (!found && best_ && makes_cost_small() && !is_hopeful_) {  // estimates err to both sides
+        is_hopeful_ = true;
+        take_estimates();
+        found = best_assignment(problem_, excluded_);
+      }
       if (!found) {
         why_none_ = "no other assignment is estimated to keep it";
         return std::nullopt;
@@ -144,9 +165,15 @@ class Budgeting {
     return std::nullopt;
   }
 
-  // Where no time is estimated to be short enough: what is shortest, about.
+  // Where no loss is estimated to be small enough: what loses least. Where no time is short enough: what is shortest, about.
   std::optional<BestAssignment> nearest() {
     AssignmentProblem wider = problem_;
+    wider.least.reset();
+    if (makes_cost_small() && nearest_tried_ < most_nearest) {
+      nearest_tried_++;
+      if (auto found = best_assignment(wider, excluded_)) return found;
+    }
+    if (!latency() || !std::isfinite(wider.costs.back().most)) return std::nullopt;
     for (size_t i = 0; i < most_widened && nearest_tried_ < most_nearest; i++) {
       wider.costs.back().most *= a_little_wider;
       const auto found = best_assignment(wider, excluded_);
@@ -170,7 +197,8 @@ class Budgeting {
         .second;
   }
 
-  bool latency() const { return context_.job.budget->milliseconds || context_.job.budget->relative_latency; }
+  bool latency() const { return context_.job.budget->weighs_latency(); }
+  bool makes_cost_small() const { return !context_.job.budget->least.empty(); }
 
   // Infinite: no model can be made of it.
   double bytes_above(const Assignment& assignment) {
@@ -182,6 +210,12 @@ class Budgeting {
   }
 
   bool is_hopeless(const BestAssignment& next) const {
+    if (makes_cost_small()) {
+      const auto cost = [&](const Assignment& assignment) { return problem_.costs[*problem_.least].of(assignment); };
+      return loss_->as_loss(next.loss) > hopeless * context_.job.aim.criterion->tolerable_loss
+                 ? best_.has_value()
+                 : best_assignment_ && cost(next.assignment) > costlier * cost(*best_assignment_);
+    }
     return best_assignment_ && loss_->as_loss(next.loss) > hopeless * loss_->as_loss(problem_.loss.of(*best_assignment_));
   }
 
@@ -198,7 +232,7 @@ class Budgeting {
     if (better) best_assignment_ = found.assignment;
     if (trial.state != search::State::complete) return better;
     loss_->learn(found.assignment, lost_by(trial, context_));
-    problem_.loss = loss_->parts();
+    take_estimates();
     correct_latency(found.assignment, measures);
     return better;
   }
@@ -207,10 +241,15 @@ class Budgeting {
   void correct_latency(const Assignment& assignment, const Measures& measures) {
     for (BoundedCost& cost : problem_.costs) {
       const double estimate = cost.name == "latency" ? cost.of(assignment) : 0;
-      if (estimate <= 0 || !measures.contains("latency")) continue;
-      const double most = most_milliseconds(), is = measures.at("latency");
-      cost.most = most * estimate / is;
+      const double is = milliseconds_of(measures);
+      if (estimate > 0 && is > 0) cost.most = most_milliseconds() * estimate / is;
     }
+  }
+
+  // 0: not measured.
+  double milliseconds_of(const Measures& measures) const {
+    if (measures.contains("latency")) return measures.at("latency");
+    return measures.contains("relative_latency") ? measures.at("relative_latency") * context_.trial_context->float_ms : 0;
   }
 
   double most_milliseconds() const {
@@ -221,13 +260,18 @@ class Budgeting {
 
   bool note(const Trial& trial, const std::string& step, const Json& parameters) {
     const bool keeps = trial.state == search::State::complete && trial.violation() <= 0;
-    const bool better = keeps && (!best_ || lost_by(trial, context_) < lost_by(*best_, context_));
+    const bool better = keeps && (!best_ || is_better(trial, *best_));
     if (better) best_ = trial;
     steps_.push_back({.name = step,
                       .trial = trial.number,
                       .value = trial.values.empty() ? std::nullopt : std::optional(trial.values.front()),
                       .change = Story::Step::Change{parameters, better}});
     return better;
+  }
+
+  bool is_better(const Trial& one, const Trial& other) const {
+    if (makes_cost_small()) return one.values.front() < other.values.front();
+    return lost_by(one, context_) < lost_by(other, context_);
   }
 
   // One group of the best assignment in another precision, the most promising first: what effects of three and more groups are is
@@ -239,7 +283,8 @@ class Budgeting {
       for (size_t p = 0; p < choices_.own(g).size(); p++) {
         Assignment other = *best_assignment_;
         other[g] = p;
-        if (std::ranges::find(excluded_, other) == excluded_.end()) others.push_back({other, problem_.loss.of(other)});
+        if (std::ranges::find(excluded_, other) == excluded_.end() && may_be_better(other))
+          others.push_back({other, problem_.loss.of(other)});
       }
     }
     std::ranges::stable_sort(others, {}, &BestAssignment::loss);
@@ -257,51 +302,42 @@ class Budgeting {
     return false;
   }
 
-  // The trials that none beats in loss and in a cost, for each cost.
-  Json front() const {
-    Json out = Json::object();
-    for (const auto& constraint : context_.job.aim.goals.constraints) {
-      std::vector<std::pair<double, const Trial*>> all;
-      for (const Trial& trial : context_.study.trials()) {
-        const Measures measures = measures_of(context_.job.aim.goals, trial);
-        if (measures.contains(constraint.metric) && !trial.is_duplicate())
-          all.emplace_back(measures.at(constraint.metric), &trial);
-      }
-      std::ranges::stable_sort(all, {}, [&](const auto& one) { return std::pair(one.first, lost_by(*one.second, context_)); });
-      Json list = Json::array();
-      double least = HUGE_VAL;
-      for (const auto& [cost, trial] : all) {
-        if (lost_by(*trial, context_) >= least) continue;
-        least = lost_by(*trial, context_);
-        list.push_back({{"trial", trial->number}, {constraint.metric, cost}, {"value", trial->values.front()}});
-      }
-      out[constraint.metric] = list;
-    }
-    return out;
+  // Where a cost is made small it must be smaller.
+  bool may_be_better(const Assignment& other) const {
+    if (!makes_cost_small()) return true;
+    const BoundedCost& cost = problem_.costs[*problem_.least];
+    return cost.of(other) < cost.of(*best_assignment_);
   }
 
-  void tell_front() const {
-    const Json fronts = front();
-    for (const auto& [cost, list] : fronts.items()) {
-      std::vector<std::string> parts;
-      for (const Json& one : list)
-        parts.push_back(in_digits(one[cost].get<double>(), 6) + ": " + in_digits(one["value"].get<double>(), 4) + " (trial " +
-                        one["trial"].dump() + ")");
-      tell(context_.log, Level::info,
-           "front, " + context_.job.aim.goals.objectives.front().metric + " by " + cost + ": " + joined(parts));
-    }
+  // What loses least where all is quantized, of what costs nothing at run time: cheaper assignments then lose no more than
+  // allowed.
+  void improve_first() {
+    const Trial* first = sequence_.find(choices_.base());
+    if (first == nullptr || first->state != search::State::complete) return;
+    Trial best = *first;
+    for_improvements(best, [&](const Trial& trial, const Json& change) {
+      note(trial, "improve", change);
+      if (trial.state == search::State::complete && lost_by(trial, context_) < lost_by(best, context_)) best = trial;
+    });
+    choices_.choose_base(best.point);
   }
 
   // What costs nothing at run time, one parameter after another in the order of the space.
   void improve() {
+    for_improvements(*best_, [&](const Trial& trial, const Json& change) { note(trial, "improve", change); });
+  }
+
+  // Tries each of them on `best`, which `take` may change.
+  template <class Take>
+  void for_improvements(const Trial& best, const Take& take) {
     for (const auto& parameter : context_.space.parameters()) {
-      if (parameter.name.starts_with(precision_of("")) || !context_.space.is_active(parameter, best_->point)) continue;
+      if (parameter.name.starts_with(precision_of("")) || !context_.space.is_active(parameter, best.point)) continue;
       for (const Json& choice : choices_of(parameter)) {
-        if (choice == *best_->point.find(parameter.name)) continue;
+        if (choice == *best.point.find(parameter.name)) continue;
         const std::pair<std::string, Json> change(parameter.name, choice);
-        const Point point = changed(context_.space, best_->point, std::span(&change, 1));
+        const Point point = changed(context_.space, best.point, std::span(&change, 1));
         if (!why_impossible(*context_.trial_context, point).empty()) continue;
-        note(sequence_.evaluate(point, "improve"), "improve", {{parameter.name, choice}});
+        take(sequence_.evaluate(point, "improve"), Json{{parameter.name, choice}});
       }
     }
   }
@@ -317,6 +353,7 @@ class Budgeting {
   // What a little more would bring, by the estimates of what trials have taught.
   void tell_more() {
     if (!best_assignment_) return;
+    if (makes_cost_small()) return tell_more_loss();
     const double now = problem_.loss.of(*best_assignment_);
     for (size_t i = 0; i < problem_.costs.size(); i++) {
       AssignmentProblem wider = problem_;
@@ -329,10 +366,21 @@ class Budgeting {
     }
   }
 
+  void tell_more_loss() {
+    AssignmentProblem wider = problem_;
+    wider.most_loss = loss_->as_estimate(a_little_more * context_.job.aim.criterion->tolerable_loss);
+    const auto found = best_assignment(wider, {});
+    const BoundedCost& cost = problem_.costs[*problem_.least];
+    const double now = cost.of(*best_assignment_);
+    if (!found || now <= 0) return;
+    tell(context_.log, Level::info,
+         "a tenth more of loss would take an estimated " +
+             in_digits(100 * std::max(0.0, 1 - cost.of(found->assignment) / now), 2) + " % off " + cost.name);
+  }
+
   Story story() const {
     Story out{.strategy = "budget", .steps = steps_};
-    out.budget = {{"bounds", Json::object()}, {"front", front()}};
-    for (const auto& constraint : context_.job.aim.goals.constraints) out.budget["bounds"][constraint.metric] = constraint.value;
+    out.budget = {{"bounds", budget_bounds(context_.job.aim, *context_.job.budget)}, {"front", budget_front(context_)}};
     out.in_float = not_in_eight_bits();
     if (!loss_) return out;
     std::vector<Story::Sensitivity> list;
@@ -367,7 +415,7 @@ class Budgeting {
   }
 
   const StrategyContext& context_;
-  const BudgetChoices choices_;
+  BudgetChoices choices_;
   search::Sequence sequence_;
   std::optional<BudgetLoss> loss_;
   AssignmentProblem problem_;
@@ -375,6 +423,7 @@ class Budgeting {
   std::set<std::string> values_;  // of models, by hash
   std::string why_none_;
   size_t nearest_tried_ = 0;
+  bool is_hopeful_ = false;
   std::optional<Trial> best_;  // within the budget
   std::optional<Assignment> best_assignment_;
   std::vector<Story::Step> steps_;
@@ -394,12 +443,14 @@ class BudgetStrategy final : public Strategy {
     if (spaces.each.size() > 1) throw Error("strategy budget searches one space; give search_space instead of search_spaces");
     if (job.tuning.approach != Approach::static_ranges)
       throw Error("strategy budget is for static quantization; leave approach out");
-    if (job.aim.criterion || !job.aim.tolerance.is_null())
+    const bool small = !job.budget->least.empty();
+    if ((job.aim.criterion && !small) || !job.aim.tolerance.is_null())
       throw Error(
           "strategy budget makes the loss as small as the budget allows: accuracy_criterion and search_metric_tolerance would "
-          "have no effect; for the least that must be given up for an accuracy, take strategy repair");
+          "have no effect; give budget.accuracy for a cost as small as an accuracy allows, or take strategy repair for the "
+          "fewest operators in float");
     if (job.speed_gate) throw Error("strategy budget decides itself which operators stay in float; leave speed_gate out");
-    if (job.aim.goals.objectives.size() > 1 || is_cost(job.aim.goals.objectives.front().metric))
+    if (job.aim.goals.objectives.size() > 1 || (is_cost(job.aim.goals.objectives.front().metric) && !small))
       throw Error("strategy budget has one objective, a metric, which is best within the budget; leave objectives out");
     if (!search::has_integer_solver()) throw search::NoSolver();
   }
@@ -414,8 +465,7 @@ class BudgetStrategy final : public Strategy {
                const quant::Target& target) const override {
     if (!job.budget) return nullptr;
     const BudgetChoices choices(*job.budget, job.spaces.front(), space, model, target);
-    Json out{{"bounds", Json::object()}, {"groups", choices.groups().nodes}, {"precisions", Json::array()}};
-    for (const auto& constraint : constraints_of(*job.budget)) out["bounds"][constraint.metric] = constraint.value;
+    Json out{{"bounds", budget_bounds(job.aim, *job.budget)}, {"groups", choices.groups().nodes}, {"precisions", Json::array()}};
     for (const Rung& precision : choices.precisions()) out["precisions"].push_back(precision.name);
     return {{"budget", out}};
   }
