@@ -7,6 +7,7 @@
 
 #include "quasar/base/cancellation.hpp"
 #include "quasar/base/error.hpp"
+#include "quasar/base/parallel.hpp"
 #include "quasar/base/printable.hpp"
 #include "quasar/base/system/open_file.hpp"
 #include "quasar/graph/load.hpp"
@@ -193,17 +194,28 @@ struct JudgedModel::Impl {
     const TemporaryFolder folder;
     const auto file = folder.path() / "model.onnx";
     write_passing(file, model);
-    for (; alive < at_once; ++alive) {
-      auto process = pool.take();
-      bool is_alive = true;
-      try {
-        process->open(file, model, Json::object(), is_alive);
-      } catch (...) {
-        if (is_alive) pool.give_back(std::move(process));
-        throw;
+    // Beside each other: opening takes longer than many runs.
+    std::vector<std::unique_ptr<JudgeProcess>> opened(at_once);
+    try {
+      parallel_for(at_once, at_once, [&](size_t i) {
+        auto process = pool.take();
+        bool is_alive = true;
+        try {
+          process->open(file, model, Json::object(), is_alive);
+        } catch (...) {
+          if (is_alive) pool.give_back(std::move(process));
+          throw;
+        }
+        opened[i] = std::move(process);
+      });
+    } catch (...) {
+      for (auto& process : opened) {
+        if (process) pool.give_back(std::move(process));
       }
-      free.push_back(std::move(process));
+      throw;
     }
+    free = std::move(opened);
+    alive = at_once;
   }
 
   template <class Work>
