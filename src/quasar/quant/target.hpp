@@ -84,6 +84,9 @@ class Target {
   virtual std::string usual_scheme() const { return "a8w8"; }
   // Whether it has a kernel for HardSwish: ONNX Runtime has none, and its clean-up of the float graph takes it apart.
   virtual bool has_hard_swish() const { return false; }
+  // Whether it computes functions (Gelu …) in float whatever is quantized around them, so that SmoothQuant behind them may help
+  // (quant/transforms/smooth_quant.cpp). Strategy repair tries it first there.
+  virtual bool smooths_behind_functions() const { return false; }
   // Whether it has a kernel for HardSigmoid on codes. Where it has none, a quantized one is written as WrittenAs::clipped_sum.
   virtual bool has_hard_sigmoid() const { return true; }
   // Whether a product and a maximum take less time there than its kernel of PRelu.

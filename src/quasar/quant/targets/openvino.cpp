@@ -102,6 +102,7 @@ class OpenVino final : public Target {
   std::string runtime() const override { return "openvino"; }
   // A part of the kernel of the layer before it. Apart its two operators take longer than 8 bits save.
   bool has_hard_swish() const override { return true; }
+  bool smooths_behind_functions() const override { return true; }
 
   Json capability(const std::string& op_type) const override {
     Json out = Target::capability(op_type);
