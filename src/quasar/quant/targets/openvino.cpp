@@ -191,12 +191,6 @@ class OpenVino final : public Target {
     if (at.node.is("ConvTranspose") && !values->zero_based) return {"zero_points", shifted_input};
     return {};
   }
-
-  // Whether its pairs stand there for this node: nobody else reads what they give, and it writes codes again.
-  static bool only_rounds(const NodeInPairs& at) {
-    const auto own = [](const auto& input) { return input && !input->constant && !input->moved && input->readers == 1; };
-    return at.output && std::ranges::any_of(at.inputs, own);
-  }
 };
 
 }  // namespace
