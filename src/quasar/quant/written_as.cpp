@@ -7,7 +7,7 @@
 #include <set>
 
 #include "quasar/graph/lookup.hpp"
-#include "quasar/quant/placement.hpp"
+#include "quasar/quant/target.hpp"
 
 namespace quasar::quant {
 namespace {

@@ -6,7 +6,6 @@
 #include <unordered_map>
 
 #include "quasar/graph/bodies.hpp"
-#include "quasar/runtime/prepare.hpp"
 
 namespace quasar::runtime {
 namespace {
@@ -30,7 +29,7 @@ std::optional<std::vector<int64_t>> integers_in(const graph::Model& model, const
 
 class IdleMoves {
  public:
-  explicit IdleMoves(const graph::Model& model) : model_(model), index_(model) {}
+  IdleMoves(const graph::Model& model, const TypesOf& types_of) : model_(model), index_(model), types_of_(types_of) {}
 
   // Nodes by name, with the value that their result is.
   std::unordered_map<std::string, std::string> all() {
@@ -62,7 +61,7 @@ class IdleMoves {
   // nullptr: not even the rank is known.
   const Shape* shape_of(const std::string& value) {
     if (const Tensor* constant = model_.initializer(value); constant != nullptr) return &constant->shape();
-    if (!types_) types_ = value_types(model_);
+    if (!types_) types_ = types_of_(model_);
     const auto found = types_->find(value);
     return found == types_->end() || !found->second.shape ? nullptr : &*found->second.shape;
   }
@@ -98,13 +97,14 @@ class IdleMoves {
 
   const graph::Model& model_;
   const graph::Index index_;
+  const TypesOf& types_of_;
   std::optional<std::map<std::string, graph::Value>> types_;  // asked for once, if at all
 };
 
 }  // namespace
 
-void drop_idle_moves(graph::Model& model) {
-  const auto idle = IdleMoves(model).all();
+void drop_idle_moves(graph::Model& model, const TypesOf& types_of) {
+  const auto idle = IdleMoves(model, types_of).all();
   if (idle.empty()) return;
   std::unordered_map<std::string, std::string> instead;  // of values
   for (graph::Node& node : model.nodes) {                // in topological order: what is before one in a row is known

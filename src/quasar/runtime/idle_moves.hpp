@@ -1,6 +1,10 @@
 // Operators that move values and give what they were given: a Slice that takes everything, a Reshape to the shape that is there.
 #pragma once
 
+#include <functional>
+#include <map>
+#include <string>
+
 #include "quasar/graph/model.hpp"
 
 namespace quasar::runtime {
@@ -12,7 +16,9 @@ namespace quasar::runtime {
 // - Concat of one value.
 // What the model or a body of If, Loop and Scan hands out stays. Names of the other nodes and values stay. ONNX Runtime's basic
 // clean-up removes only some of them (a Slice whose end is the greatest integer). OpenVINO (2026.4) crashes when it compiles such
-// a Slice between pairs. Throws Error with ONNX Runtime's message where it cannot infer shapes.
-void drop_idle_moves(graph::Model& model);
+// a Slice between pairs. `types_of`: the type and shape of every value (value_types() in prepare.hpp); asked once, if at all.
+// Throws what it throws.
+using TypesOf = std::function<std::map<std::string, graph::Value>(const graph::Model& model)>;
+void drop_idle_moves(graph::Model& model, const TypesOf& types_of);
 
 }  // namespace quasar::runtime
