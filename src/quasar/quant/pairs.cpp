@@ -149,6 +149,11 @@ std::vector<NodeInPairs> nodes_in_pairs(const graph::Model& model) {
   return PairReading(index).run();
 }
 
+bool only_rounds(const NodeInPairs& at) {
+  const auto own = [](const auto& input) { return input && !input->constant && !input->moved && input->readers == 1; };
+  return at.output && std::ranges::any_of(at.inputs, own);
+}
+
 std::set<std::string> quantized_before(const graph::Index& index) {
   std::set<std::string> out;
   const auto has_codes = [](const graph::Node& node) { return quantizes(&node) || dequantizes(&node) || has_own_codes(node); };

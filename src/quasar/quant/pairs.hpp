@@ -34,6 +34,10 @@ struct NodeInPairs {
   std::optional<Pair> output = {};          // of its first output; nullopt: no pair stands behind it
 };
 
+// Whether its pairs stand there for this node: nobody else reads what they give, and it writes codes again. Where the node runs
+// in float they only round.
+bool only_rounds(const NodeInPairs& at);
+
 // Which rule a node breaks, and how, in a sentence; both empty: none.
 struct PairFault {
   std::string rule = {}, what = {};

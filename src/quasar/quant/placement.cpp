@@ -14,6 +14,7 @@
 #include "quasar/quant/given_ranges.hpp"
 #include "quasar/quant/integer_softmax.hpp"
 #include "quasar/quant/standalone.hpp"
+#include "quasar/quant/written_as.hpp"
 
 namespace quasar::quant {
 namespace {
@@ -70,6 +71,14 @@ class Placing {
 
  private:
   // Of a function that exporters write as several operators.
+  bool is_part_of_gelu(const std::string& node) {
+    if (!gelu_parts_) {
+      gelu_parts_.emplace();
+      for (const auto& [last, parts] : gelus_in_parts(index_)) gelu_parts_->insert(parts.nodes.begin(), parts.nodes.end());
+    }
+    return gelu_parts_->contains(node);
+  }
+
   bool is_part(const std::string& node) {
     if (!parts_) parts_ = ops::parts_of_functions(index_);
     return parts_->contains(node);
@@ -149,6 +158,10 @@ class Placing {
         out_.skipped[name] = why;
       } else if (target_.cheap_in_float(node, rule == nullptr ? config_ : own_config(*rule)) && is_part(name)) {
         out_.skipped[name] = "part of a Gelu or LayerNormalization, which the target computes in float as one operator";
+      } else if (target_.has_gelu_only() && is_part_of_gelu(name)) {
+        out_.skipped[name] = "part of a Gelu, which is written as one operator for the target";
+      } else if (!target_.divides_by_computed() && node.is("Div") && model_.initializer(node.inputs[1]) == nullptr) {
+        out_.skipped[name] = "the target divides codes by constants only";
       } else if (why = too_many_axes(node, roles); !why.empty()) {
         out_.skipped[name] = why;
       } else if (why = unfit_sizes(node, roles); !why.empty()) {
@@ -446,7 +459,8 @@ class Placing {
   const std::set<std::string>& barred_;
   WeightMemo* const memo_;  // may be null
   const std::map<std::string, std::string>& left_;
-  std::optional<std::set<std::string>> parts_;  // of functions; nullopt: nobody asked for them
+  std::optional<std::set<std::string>> parts_;       // of functions; nullopt: nobody asked for them
+  std::optional<std::set<std::string>> gelu_parts_;  // asked for once, if at all
   bool without_samples_ = false;
   const bool sampled_;  // whether values were observed, not only shapes known or ranges given
   std::map<std::string, ops::Roles> candidates_;

@@ -72,6 +72,26 @@ const QuantParams& Plan::params(const std::string& value) const {
   return found == refined.end() ? values.at(value) : found->second;
 }
 
+namespace {
+
+const char* key_of(WrittenAs form) {
+  switch (form) {
+    case WrittenAs::hard_swish:
+      return "swishes";
+    case WrittenAs::larger_of_two:
+      return "prelus";
+    case WrittenAs::clipped_sum:
+      return "sums";
+    case WrittenAs::gelu:
+      return "gelus";
+    case WrittenAs::choice_on_codes:
+      return "choices";
+  }
+  return "";
+}
+
+}  // namespace
+
 Json to_json(const Plan& plan) {
   Json values = Json::object(), nodes = Json::object();
   for (const auto& [name, params] : plan.values) values[name] = to_json(params);
@@ -83,8 +103,7 @@ Json to_json(const Plan& plan) {
   if (!plan.fixed_shapes.empty()) out["fixed_shapes"] = to_json(plan.fixed_shapes);
   if (!plan.folded.empty()) out["folded"] = plan.folded;
   if (!plan.relus.empty()) out["relus"] = plan.relus;
-  for (const auto& [node, form] : plan.written_as)
-    out[form == WrittenAs::hard_swish ? "swishes" : form == WrittenAs::larger_of_two ? "prelus" : "sums"].push_back(node);
+  for (const auto& [node, form] : plan.written_as) out[key_of(form)].push_back(node);
   for (const auto& [value, readers] : plan.conversions) {
     for (const auto& [node, params] : readers) out["conversions"][value][node] = to_json(params);
   }

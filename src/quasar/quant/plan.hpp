@@ -67,7 +67,13 @@ enum class WrittenAs {
   larger_of_two,
   // Of a quantized HardSigmoid, min(1, max(0, α·x + β)): the sum of x and β/α. The pair behind it clips, and multiplies by α: its
   // Q has a scale 1/α times that of its DQ.
-  clipped_sum
+  clipped_sum,
+  // Of the last Mul of x · (1 + erf(x / √2)) / 2: ONNX Runtime's Gelu(x) (com.microsoft), as ONNX has one from opset 20 on only.
+  gelu,
+  // Of a Where that chooses between 0 and another constant: both as codes, and a pair behind it. What is beyond ±10⁴ is 10⁴,
+  // which
+  // is as good as infinite behind the Softmax that reads a mask, and finite in 16 bits.
+  choice_on_codes
 };
 
 struct Plan {

@@ -84,8 +84,17 @@ class Target {
   virtual std::string usual_scheme() const { return "a8w8"; }
   // Whether it has a kernel for HardSwish: ONNX Runtime has none, and its clean-up of the float graph takes it apart.
   virtual bool has_hard_swish() const { return false; }
+  // Whether it computes functions (Gelu …) in float whatever is quantized around them, so that SmoothQuant behind them may help
+  // (quant/transforms/smooth_quant.cpp). Strategy repair tries it first there.
+  virtual bool smooths_behind_functions() const { return false; }
   // Whether it has a kernel for HardSigmoid on codes. Where it has none, a quantized one is written as WrittenAs::clipped_sum.
   virtual bool has_hard_sigmoid() const { return true; }
+  // Whether it has a kernel for Gelu and none for its parts: x · (1 + erf(x / √2)) / 2 is written as one operator.
+  virtual bool has_gelu_only() const { return false; }
+  // Whether a choice between two constants, as of attention masks, must be between pairs, and a bound of 10⁴ is enough for it.
+  virtual bool chooses_on_codes_only() const { return false; }
+  // Whether it divides codes by computed values, wherever these come from.
+  virtual bool divides_by_computed() const { return true; }
   // Whether a product and a maximum take less time there than its kernel of PRelu.
   virtual bool has_slow_prelu() const { return false; }
   // The library that runs its models, as the key runtime names it: there candidates are judged where it can be had.

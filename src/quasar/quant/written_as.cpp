@@ -1,16 +1,176 @@
 #include "quasar/quant/written_as.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <optional>
 #include <set>
 
 #include "quasar/graph/lookup.hpp"
-#include "quasar/quant/placement.hpp"
+#include "quasar/quant/target.hpp"
 
 namespace quasar::quant {
 namespace {
 
 constexpr int64_t opset_of_hard_swish = 14;
+
+constexpr float furthest_choice = 1e4F;
+
+bool is_near(float value, float wanted) {
+  return std::abs(value - wanted) <= 1e-4F * std::abs(wanted);
+}
+
+// The input beside a constant of this value; "": there is none.
+std::string beside(const graph::Node& node, std::string_view type, float wanted, const graph::Model& model) {
+  if (!node.is(type) || node.inputs.size() != 2) return "";
+  for (const size_t side : {0, 1}) {
+    const auto found = graph::single_value(node.inputs[side], model);
+    if (found && is_near(*found, wanted)) return node.inputs[1 - side];
+  }
+  return "";
+}
+
+// x of x / √2, as a division or a product; "": it is none.
+std::string scaled_by_root(const graph::Node& node, const graph::Model& model) {
+  constexpr float root = 1.41421356F;
+  if (node.is("Mul")) return beside(node, "Mul", 1 / root, model);
+  const auto divisor = node.is("Div") ? graph::single_value(node.inputs[1], model) : std::nullopt;
+  return divisor && is_near(*divisor, root) ? node.inputs[0] : "";
+}
+
+// x · (1 + erf(x / √2)), with x or the sum halved before, or the product behind.
+class GeluMatching {
+ public:
+  GeluMatching(const graph::Node& erf, const graph::Index& index) : erf_(erf), index_(index), model_(index.model()) {}
+
+  // -> the last node's name; "": the parts make another function
+  std::string match(GeluParts& parts) const {
+    const graph::Node* const scaled = alone(erf_.inputs[0]);
+    const std::string x = scaled == nullptr ? "" : scaled_by_root(*scaled, model_);
+    const graph::Node* const sum = graph::sole_reader(erf_.outputs[0], "Add", index_);
+    if (x.empty() || sum == nullptr || beside(*sum, "Add", 1, model_) != erf_.outputs[0]) return "";
+    const graph::Node* const product = graph::sole_reader(sum->outputs[0], "Mul", index_);
+    if (product == nullptr) return "";
+    parts = {x, {scaled->name, erf_.name, sum->name, product->name}};
+    if (beside(*product, "Mul", 0.5F, model_) == sum->outputs[0]) {  // the sum is halved before
+      const graph::Node* const last = graph::sole_reader(product->outputs[0], "Mul", index_);
+      if (last == nullptr || other(*last, product->outputs[0]) != x) return "";
+      return ends(*last, parts);
+    }
+    const std::string factor = other(*product, sum->outputs[0]);
+    if (factor == x) {
+      const graph::Node* const half = graph::sole_reader(product->outputs[0], "Mul", index_);
+      if (half == nullptr || beside(*half, "Mul", 0.5F, model_) != product->outputs[0]) return "";
+      return ends(*half, parts);
+    }
+    const graph::Node* const half = alone(factor);
+    if (half == nullptr || beside(*half, "Mul", 0.5F, model_) != x) return "";
+    parts.nodes.insert(half->name);
+    return product->name;
+  }
+
+ private:
+  static std::string ends(const graph::Node& last, GeluParts& parts) {
+    parts.nodes.insert(last.name);
+    return last.name;
+  }
+
+  static std::string other(const graph::Node& product, const std::string& factor) {
+    if (product.inputs.size() != 2) return "";
+    return product.inputs[0] == factor ? product.inputs[1] : product.inputs[0];
+  }
+
+  // What writes the value for one reader.
+  const graph::Node* alone(const std::string& value) const {
+    return graph::sole_reader(value, index_) == nullptr ? nullptr : index_.producer(value);
+  }
+
+  const graph::Node& erf_;
+  const graph::Index& index_;
+  const graph::Model& model_;
+};
+
+// The constants of a Where that chooses between 0 and another one, in its order.
+std::optional<std::array<float, 2>> choices_of(const graph::Node& where, const graph::Model& model) {
+  if (!where.is("Where")) return std::nullopt;
+  const auto a = graph::single_value(where.inputs[1], model), b = graph::single_value(where.inputs[2], model);
+  if (!a || !b || std::isnan(*a) || std::isnan(*b) || (*a == 0) == (*b == 0)) return std::nullopt;
+  return std::array{std::clamp(*a, -furthest_choice, furthest_choice), std::clamp(*b, -furthest_choice, furthest_choice)};
+}
+
+void write_gelus(graph::Model& model, const std::map<std::string, WrittenAs>& chosen) {
+  const graph::Model before = model;
+  const graph::Index index(before);
+  std::set<std::string> gone;
+  std::map<std::string, std::string> inputs;
+  for (const auto& [last, parts] : gelus_in_parts(index)) {
+    const auto found = chosen.find(last);
+    if (found == chosen.end() || found->second != WrittenAs::gelu) continue;
+    inputs[last] = parts.input;
+    gone.insert(parts.nodes.begin(), parts.nodes.end());
+    gone.erase(last);
+  }
+  if (inputs.empty()) return;
+  std::erase_if(model.nodes, [&](const graph::Node& node) { return gone.contains(node.name); });
+  for (auto& node : model.nodes) {
+    const auto found = inputs.find(node.name);
+    if (found == inputs.end()) continue;
+    node.op_type = "Gelu";
+    node.domain = "com.microsoft";
+    node.inputs = {found->second};
+    node.attributes.clear();
+  }
+  model.opsets.emplace("com.microsoft", 1);
+  graph::remove_unused(model);
+}
+
+// 0 and the other constant are the ends of a grid of 8 bits, so that both keep their values.
+void write_choices(graph::Model& model, const std::map<std::string, WrittenAs>& chosen) {
+  const graph::Model before = model;
+  graph::Names names(before);
+  model.nodes.clear();
+  for (graph::Node node : before.nodes) {
+    const auto found = chosen.find(node.name);
+    const auto choices =
+        found != chosen.end() && found->second == WrittenAs::choice_on_codes ? choices_of(node, before) : std::nullopt;
+    if (!choices) {
+      model.nodes.push_back(std::move(node));
+      continue;
+    }
+    constexpr uint8_t last = 255;
+    const float far = (*choices)[0] == 0 ? (*choices)[1] : (*choices)[0];
+    const uint8_t zero = far < 0 ? last : 0;
+    const std::string value = node.outputs[0];
+    const auto add = [&](const std::string& wish, Tensor tensor) {
+      std::string name = names.fresh(wish);
+      model.initializers[name] = std::move(tensor);
+      return name;
+    };
+    const std::string scale = add(value + "_scale", Tensor::scalar(std::abs(far) / float{last}));
+    const std::string zero_point = add(value + "_zero_point", Tensor::scalar(zero));
+    const auto pair_half = [&](const char* type, const std::string& from, const std::string& to) {
+      model.nodes.push_back({.name = names.fresh(to + "_" + type),
+                             .op_type = type,
+                             .domain = "",
+                             .inputs = {from, scale, zero_point},
+                             .outputs = {to}});
+      model.nodes.back().inside = node.inside;
+    };
+    for (const size_t side : {0, 1}) {
+      const uint8_t code = (*choices)[side] == 0 ? zero : static_cast<uint8_t>(last - zero);
+      const Shape shape = before.initializer(node.inputs[side + 1])->shape();
+      const std::string codes = add(value + "_choice_quantized", Tensor::of(shape, std::vector<uint8_t>{code}));
+      node.inputs[side + 1] = names.fresh(value + "_choice");
+      pair_half("DequantizeLinear", codes, node.inputs[side + 1]);
+    }
+    node.outputs[0] = names.fresh(value + "_float");
+    const std::string made = node.outputs[0], quantized = names.fresh(value + "_quantized");
+    model.nodes.push_back(node);
+    pair_half("QuantizeLinear", made, quantized);
+    pair_half("DequantizeLinear", quantized, value);
+  }
+  graph::remove_unused(model);
+}
 
 // The HardSigmoid of x that alone this Mul multiplies by x; nullptr: it is another product.
 const graph::Node* gate_of(const graph::Node& mul, const graph::Index& index) {
@@ -73,6 +233,16 @@ void write_larger_of_two(graph::Model& model, const std::map<std::string, Writte
 
 }  // namespace
 
+std::map<std::string, GeluParts> gelus_in_parts(const graph::Index& index) {
+  std::map<std::string, GeluParts> out;
+  for (const auto& node : index.model().nodes) {
+    GeluParts parts;
+    const std::string last = node.is("Erf") ? GeluMatching(node, index).match(parts) : "";
+    if (!last.empty()) out[last] = std::move(parts);
+  }
+  return out;
+}
+
 std::map<std::string, WrittenAs> find_written_as(const graph::Index& index, const Target& target,
                                                  const std::map<std::string, NodePlan>& quantized) {
   std::map<std::string, WrittenAs> out;
@@ -84,8 +254,14 @@ std::map<std::string, WrittenAs> find_written_as(const graph::Index& index, cons
     }
     if (target.has_slow_prelu() && node.is("PRelu") && has_small_slopes(node, index.model()))
       out[node.name] = WrittenAs::larger_of_two;
+    if (target.chooses_on_codes_only() && choices_of(node, index.model())) out[node.name] = WrittenAs::choice_on_codes;
     const graph::Node* const gate = swish ? gate_of(node, index) : nullptr;
     if (gate != nullptr && !quantized.contains(gate->name)) out[node.name] = WrittenAs::hard_swish;
+  }
+  if (!target.has_gelu_only()) return out;
+  for (const auto& [last, parts] : gelus_in_parts(index)) {
+    const auto in_codes = [&](const std::string& name) { return quantized.contains(name); };
+    if (std::ranges::none_of(parts.nodes, in_codes)) out[last] = WrittenAs::gelu;
   }
   return out;
 }
@@ -94,6 +270,8 @@ void write_as(graph::Model& model, const std::map<std::string, WrittenAs>& chose
   if (chosen.empty()) return;
   write_hard_swishes(model, chosen);
   write_larger_of_two(model, chosen);
+  write_gelus(model, chosen);
+  write_choices(model, chosen);
 }
 
 }  // namespace quasar::quant

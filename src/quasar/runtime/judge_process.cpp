@@ -7,19 +7,19 @@
 
 #include "quasar/base/cancellation.hpp"
 #include "quasar/base/error.hpp"
+#include "quasar/base/hash.hpp"
+#include "quasar/base/parallel.hpp"
 #include "quasar/base/printable.hpp"
 #include "quasar/base/system/open_file.hpp"
 #include "quasar/graph/load.hpp"
 #include "quasar/runtime/messages.hpp"
+#include "quasar/runtime/weight_bytes.hpp"
 
 namespace quasar::runtime {
 namespace {
 
 constexpr size_t longest_message = 400;
 constexpr size_t longest_cure = 1000;  // of what says how the library is installed
-
-// Beyond this, weights travel in a file beside the model: protobuf's limit is 2 GB.
-constexpr size_t too_large_for_a_message = size_t{1} << 30;
 
 std::string in_one_line(const std::string& text, size_t longest = longest_message) {
   std::string out = text;
@@ -34,16 +34,6 @@ void write_passing(const std::filesystem::path& path, std::string_view bytes) {
   const OpenFile file(path, OpenFile::For::both);
   if (!file.is_open() || !file.write_at(0, std::as_bytes(std::span(bytes))))
     throw Error("cannot write '" + path.string() + "': " + std::strerror(errno), blame_of(errno));
-}
-
-void write_passing(const std::filesystem::path& path, const graph::Model& model) {
-  size_t weights = 0;
-  for (const auto& [name, tensor] : model.initializers) weights += tensor.bytes().size();
-  if (weights > too_large_for_a_message) {
-    graph::save(model, path, graph::ExternalData::always);
-  } else {
-    write_passing(path, graph::to_bytes(model));
-  }
 }
 
 // What a process must know of inputs and outputs before it opens their model.
@@ -68,6 +58,38 @@ std::string last_words(const std::filesystem::path& errors) {
 
 }  // namespace
 
+// A model on its way to processes.
+class PassingModel {
+ public:
+  explicit PassingModel(const graph::Model& model) : model_(model) {
+    if (too_large_for_a_message(model)) return;
+    bytes_ = graph::to_bytes(model);
+    name_ = hash_of(std::string_view(bytes_));
+  }
+
+  // By its bytes; "": they are too many.
+  const std::string& name() const { return name_; }
+
+  // Written when it is first asked for.
+  const std::filesystem::path& file() {
+    std::call_once(written_, [this] {
+      if (name_.empty()) {
+        graph::save(model_, file_, graph::ExternalData::always);
+      } else {
+        write_passing(file_, bytes_);
+      }
+    });
+    return file_;
+  }
+
+ private:
+  const graph::Model& model_;
+  const TemporaryFolder folder_;
+  const std::filesystem::path file_ = folder_.path() / "model.onnx";
+  std::string bytes_, name_;
+  std::once_flag written_;
+};
+
 JudgeProcess::JudgeProcess(std::string name, const std::vector<std::string>& arguments, double longest)
     : name_(std::move(name)), longest_(longest), process_({.arguments = arguments, .errors = folder_.path() / "stderr"}) {
   bool alive = true;
@@ -75,6 +97,7 @@ JudgeProcess::JudgeProcess(std::string name, const std::vector<std::string>& arg
 }
 
 Json JudgeProcess::open(const std::filesystem::path& model, const graph::Model& of, const Json& more, bool& alive) {
+  open_model_.clear();
   Json question = described(of);
   question.update(more);
   question["model"] = model.string();
@@ -140,12 +163,15 @@ Json JudgeProcess::ask(const Json& question, const std::string& doing, bool& ali
   return answer;
 }
 
-std::unique_ptr<JudgeProcess> JudgePool::take() {
+std::unique_ptr<JudgeProcess> JudgePool::take(const std::string& model) {
   {
     const std::scoped_lock lock(guard_);
     if (!idle_.empty()) {
-      auto out = std::move(idle_.back());
-      idle_.pop_back();
+      const auto has_it = [&](const auto& process) { return process->open_model() == model; };
+      const auto found = std::ranges::find_if(idle_, has_it);
+      auto place = found != idle_.end() ? found : idle_.end() - 1;
+      auto out = std::move(*place);
+      idle_.erase(place);
       return out;
     }
   }
@@ -189,21 +215,35 @@ struct JudgedModel::Impl {
     given_back.notify_all();
   }
 
-  void open(const graph::Model& model, size_t at_once) {
-    const TemporaryFolder folder;
-    const auto file = folder.path() / "model.onnx";
-    write_passing(file, model);
-    for (; alive < at_once; ++alive) {
-      auto process = pool.take();
-      bool is_alive = true;
-      try {
-        process->open(file, model, Json::object(), is_alive);
-      } catch (...) {
-        if (is_alive) pool.give_back(std::move(process));
-        throw;
-      }
-      free.push_back(std::move(process));
+  void open_in(std::unique_ptr<JudgeProcess>& process, PassingModel& passing, const graph::Model& model) const {
+    bool is_alive = true;
+    try {
+      process->open(passing.file(), model, Json::object(), is_alive);
+      process->call_it(passing.name());
+    } catch (...) {
+      if (is_alive) pool.give_back(std::move(process));
+      throw;
     }
+  }
+
+  void open(const graph::Model& model, size_t at_once) {
+    PassingModel passing(model);
+    // Beside each other: opening takes longer than many runs.
+    std::vector<std::unique_ptr<JudgeProcess>> opened(at_once);
+    try {
+      parallel_for(at_once, at_once, [&](size_t i) {
+        auto process = pool.take(passing.name());
+        if (passing.name().empty() || process->open_model() != passing.name()) open_in(process, passing, model);
+        opened[i] = std::move(process);
+      });
+    } catch (...) {
+      for (auto& process : opened) {
+        if (process) pool.give_back(std::move(process));
+      }
+      throw;
+    }
+    free = std::move(opened);
+    alive = at_once;
   }
 
   template <class Work>
@@ -231,16 +271,14 @@ struct JudgedModel::Impl {
 };
 
 Json said_of(JudgePool& pool, const graph::Model& model, const Json& more) {
-  const TemporaryFolder folder;
-  const auto file = folder.path() / "model.onnx";
-  write_passing(file, model);
+  PassingModel passing(model);
   auto process = pool.take();
   bool is_alive = true;
   const auto give_back = [&] {
     if (is_alive) pool.give_back(std::move(process));
   };
   try {
-    Json out = process->open(file, model, more, is_alive);
+    Json out = process->open(passing.file(), model, more, is_alive);
     give_back();
     return out;
   } catch (...) {

@@ -31,6 +31,10 @@ class JudgeProcess {
   // Cancelled when the work of the calling thread is.
   Json open(const std::filesystem::path& model, const graph::Model& of, const Json& more, bool& alive);
 
+  // A name for the model that was opened last, by which it is known again; "": it has none.
+  void call_it(std::string name) { open_model_ = std::move(name); }
+  const std::string& open_model() const { return open_model_; }
+
   // One tensor per input -> one per output of the model that was opened last. Throws as open().
   std::vector<Tensor> run(const std::vector<graph::Value>& inputs, std::span<const Tensor> given, bool& alive);
 
@@ -47,6 +51,7 @@ class JudgeProcess {
   TemporaryFolder folder_;
   Process process_;
   Json facts_;
+  std::string open_model_ = {};
 };
 
 // What a process says of the model when it is asked to open it with `more` in the question. Throws as JudgeProcess::open().
@@ -60,8 +65,8 @@ class JudgePool {
   JudgePool(std::string name, std::vector<std::string> arguments, double longest)
       : name_(std::move(name)), arguments_(std::move(arguments)), longest_(longest) {}
 
-  // One that waits, or a new one. Throws as JudgeProcess.
-  std::unique_ptr<JudgeProcess> take();
+  // One that waits, best one that has this model open (JudgeProcess::open_model), or a new one. Throws as JudgeProcess.
+  std::unique_ptr<JudgeProcess> take(const std::string& model = "");
   void give_back(std::unique_ptr<JudgeProcess> process);
 
  private:
@@ -75,7 +80,7 @@ class JudgePool {
 // A model that is open in one process or more; runs from several threads wait for each other beyond that.
 class JudgedModel {
  public:
-  // `at_once`: so many processes. Throws Error as JudgeProcess::open().
+  // `at_once`: so many processes. Those that opened the same model last have it still. Throws Error as JudgeProcess::open().
   JudgedModel(JudgePool& pool, const graph::Model& model, size_t at_once);
   ~JudgedModel();
   JudgedModel(const JudgedModel&) = delete;

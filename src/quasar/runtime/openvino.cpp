@@ -16,14 +16,12 @@
 #include "quasar/graph/load.hpp"
 #include "quasar/runtime/messages.hpp"
 #include "quasar/runtime/openvino_library.hpp"
+#include "quasar/runtime/weight_bytes.hpp"
 
 namespace quasar::runtime::openvino {
 namespace {
 
 constexpr int cancelled = -13;  // its status of a run that was ended
-
-// Beyond this, weights travel in a file beside the model: protobuf's limit is 2 GB.
-constexpr size_t most_bytes_in_memory = size_t{1} << 30;
 
 // A handle that is given back.
 using Handle = std::unique_ptr<void, std::function<void(void*)>>;
@@ -69,9 +67,7 @@ Handle model_in(const std::filesystem::path& file) {
 }
 
 Handle model_of(const graph::Model& model) {
-  size_t weights = 0;
-  for (const auto& [name, tensor] : model.initializers) weights += tensor.bytes().size();
-  if (weights > most_bytes_in_memory) {
+  if (too_large_for_a_message(model)) {
     const TemporaryFolder folder;
     const auto file = folder.path() / "model.onnx";
     graph::save(model, file, graph::ExternalData::always);

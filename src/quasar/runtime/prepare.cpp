@@ -13,6 +13,7 @@
 #include "quasar/graph/plain_scales.hpp"
 #include "quasar/ops/parts_of_functions.hpp"
 #include "quasar/runtime/custom_operators.hpp"
+#include "quasar/runtime/idle_moves.hpp"
 #include "quasar/runtime/rewritten.hpp"
 #include "quasar/runtime/weights_apart.hpp"
 
@@ -75,6 +76,7 @@ graph::Model prepare(const graph::Model& given) {
   const graph::Model model = modern(given);
   // There and back first: nodes of bodies have the names then that they have in `given` when that is opened.
   graph::Model out = graph::opened(cleaned(graph::closed(graph::opened(model))));
+  drop_idle_moves(out, [](const graph::Model& one) { return value_types(one); });
   graph::write_plain_gemm(out);
   graph::write_plain_scales(out);
   graph::write_hard_sigmoids(out);

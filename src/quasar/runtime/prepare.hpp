@@ -5,10 +5,10 @@
 
 namespace quasar::runtime {
 
-// Raises old opsets to 13 (per-channel QuantizeLinear), folds constants and BatchNorm, removes what does nothing, writes Gemm as
-// a plain product and bias, strips unused opset imports, opens bodies of If, Loop and Scan (graph/bodies.hpp); users' node names
-// and value names stay where their nodes stay. Throws Error (graph::obstacle, ONNX Runtime's message) for a model that cannot be
-// treated. Design section 6 lists the traps.
+// Raises old opsets to 13 (per-channel QuantizeLinear), folds constants and BatchNorm, removes what does nothing
+// (idle_moves.hpp), writes Gemm as a plain product and bias, strips unused opset imports, opens bodies of If, Loop and Scan
+// (graph/bodies.hpp); users' node names and value names stay where their nodes stay. Throws Error (graph::obstacle, ONNX
+// Runtime's message) for a model that cannot be treated. Design section 6 lists the traps.
 graph::Model prepare(const graph::Model& model);
 
 // The same without ONNX Runtime's clean-up: nodes stay as they came, but for the opset, types and open bodies.

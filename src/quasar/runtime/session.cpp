@@ -24,13 +24,12 @@
 #include "quasar/runtime/execution_provider.hpp"
 #include "quasar/runtime/messages.hpp"
 #include "quasar/runtime/observe_op.hpp"
+#include "quasar/runtime/weight_bytes.hpp"
 
 namespace quasar::runtime {
 namespace fs = std::filesystem;
 namespace {
 
-// Beyond this, weights travel in a file beside the model: protobuf's limit is 2 GB, and folded constants may add to it.
-constexpr size_t too_big_for_one_message = size_t{1} << 30;
 // Beyond this, weights of a model that ONNX Runtime optimized are written from where they are: a message would be two copies.
 constexpr size_t worth_writing_beside = size_t{16} << 20;
 // From so many bytes on, a session reads a weight where the model has it, instead of a copy.
@@ -210,12 +209,6 @@ Tensor unwrapped(Ort::Value value, const std::string& name) {
   return Tensor(type, shape, std::move(owner), data);
 }
 
-size_t weight_bytes(const graph::Model& model) {
-  size_t sum = 0;
-  for (const auto& [name, tensor] : model.initializers) sum += bytes_of(tensor.type(), tensor.count());
-  return sum;
-}
-
 }  // namespace
 
 bool sums_overflow_here(const graph::Model& model) {
@@ -267,7 +260,7 @@ void Session::Impl::open(const graph::Model& model, const SessionOptions& option
   const ModelFacts facts{.beside = size > worth_writing_beside,
                          .observed = model.opsets.contains(observe_domain),
                          .overflowing = options.exact_sums && sums_overflow_here(model)};
-  if (size > too_big_for_one_message) {
+  if (too_large_for_a_message(model)) {
     const TemporaryFolder folder;  // may go once the session stands: ONNX Runtime holds what it has mapped
     graph::save(model, folder.path() / "model.onnx", graph::ExternalData::always);
     graph::page_out(model);  // the session has its own

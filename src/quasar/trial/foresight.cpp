@@ -26,6 +26,11 @@ double mean_of(const std::vector<double>& values) {
   return eval::sum(values.size(), [&](size_t i) { return values[i]; }) / static_cast<double>(values.size());
 }
 
+// What looks at models when the judge has lent this device.
+runtime::Device stand_in_for(const runtime::Device& judge) {
+  return judge.library == runtime::Library::onnxruntime ? judge : runtime::Device();
+}
+
 }  // namespace
 
 bool Foresight::can_tell() const {
@@ -73,24 +78,37 @@ bool Foresight::scores_as(const search::Trial& trial) {
   const quant::Config config = quant::parse_config(words_of(context_.space, trial.point));
   const graph::Model model = model_of(config, plan_of(context_, config));
   const auto loan = context_.devices.take();
+  const runtime::Device device = stand_in_for(loan.device());
   const std::string& first = context_.job.aim.metrics.front();
   const size_t all = context_.evaluator.samples();
   order_.clear();
+  is_exact_ = device == loan.device();
   if (metric() != first || context_.evaluator.reference().at(first).per_sample.size() != all) {
-    const eval::Scores scores = context_.evaluator.score(model, cores(), loan.device());
+    const eval::Scores scores = context_.evaluator.score(model, cores(), device);
     const auto found = scores.find(metric());
-    return found != scores.end() && alike(found->second.value, value_);
+    return found != scores.end() && agrees(found->second.value);
   }
   std::vector<size_t> every(all);
   std::iota(every.begin(), every.end(), size_t{0});
   std::vector<double> values(all);
-  context_.evaluator.look(model, cores(), loan.device(), every, [&](size_t i, double value) {
+  context_.evaluator.look(model, cores(), device, every, [&](size_t i, double value) {
     values[i] = value;
     return true;
   });
-  if (!alike(mean_of(values), value_)) return false;
+  if (!agrees(mean_of(values))) return false;
   choose_samples(values);
   return true;
+}
+
+// Whether what was found for the trial's model is its value, or near enough to foresee by what changes it.
+bool Foresight::agrees(double found) {
+  shift_ = is_exact_ ? 0 : value_ - found;
+  if (is_exact_) return alike(found, value_);
+  const AccuracyCriterion& criterion = *context_.job.aim.criterion;
+  const Measures baseline = measures_of(context_.evaluator.reference());
+  const auto loss = [&](double value) { return loss_of(criterion, {{metric(), value}}, baseline); };
+  const double tolerable = loss(value_) - excess_of(criterion, {{metric(), value_}}, baseline);
+  return std::abs(loss(found) - loss(value_)) <= tolerable;
 }
 
 void Foresight::choose_samples(const std::vector<double>& values) {
@@ -101,9 +119,8 @@ void Foresight::choose_samples(const std::vector<double>& values) {
   order_.resize(all);
   std::iota(order_.begin(), order_.end(), size_t{0});
   weights_.assign(all, 1 / static_cast<double>(all));
-  base_ = 0;
+  base_ = shift_;
   best_ = eval::make_metric(metric())->best_possible();
-  is_exact_ = true;
   if (const double mean = mean_of(lost_); all > 2 * drawn && mean > 0 && std::isfinite(mean)) draw(values);
 }
 
@@ -157,12 +174,13 @@ graph::Model Foresight::model_of(const quant::Config& config, const quant::Plan&
 // On all cores, as no trial runs meanwhile.
 Foresight::Known Foresight::value_of(const graph::Model& model, double factor) {
   const auto loan = context_.devices.take();
+  const runtime::Device device = stand_in_for(loan.device());
   if (order_.empty()) {
     samples_run_ += context_.evaluator.samples();
-    const eval::Scores scores = context_.evaluator.score(model, cores(), loan.device());
+    const eval::Scores scores = context_.evaluator.score(model, cores(), device);
     const auto found = scores.find(metric());
     if (found == scores.end()) throw Error("metric " + metric() + " has no value");
-    return {found->second.value};
+    return {found->second.value + shift_};
   }
   const std::vector<double>& exact = context_.evaluator.reference().at(metric()).per_sample;
   std::ranges::stable_sort(order_, std::ranges::greater(), [&](size_t i) { return weights_[i] * lost_[i]; });
@@ -173,7 +191,7 @@ Foresight::Known Foresight::value_of(const graph::Model& model, double factor) {
   const bool lower_is_better = context_.job.aim.goals.objectives.front().direction == Direction::minimize;
   const double slack = equal_up_to * std::max(std::abs(at_best), std::abs(value_)) * (lower_is_better ? -1 : 1);
   size_t seen = 0;
-  context_.evaluator.look(model, cores(), loan.device(), order_, [&](size_t i, double value) {
+  context_.evaluator.look(model, cores(), device, order_, [&](size_t i, double value) {
     seen++;
     values[i] = value;
     lost_[i] = std::max(lost_[i], std::abs(value - exact[i]));

@@ -2,6 +2,9 @@
 // simulator runs them so is tried by python/tests/test_qnn.py.
 #include <gtest/gtest.h>
 
+#include <cmath>
+
+#include "executed.hpp"
 #include "made_up_statistics.hpp"
 #include "quasar/base/error.hpp"
 #include "quasar/quant/pairs.hpp"
@@ -145,6 +148,99 @@ TEST(QnnHtpTarget, TheCheckerNamesAPadBetweenAMaxPoolInFloatAndAPair) {
   const Plan plan = plan_of(model, usual_of_htp(), qnn_htp);
   ASSERT_FALSE(plan.nodes.contains("MaxPool_0"));
   EXPECT_EQ(htp_faults_of(apply(model, plan)), (std::map<std::string, std::string>{{"Pad_0", "float"}}));
+}
+
+std::string number(Builder& b, float value) {
+  return b.constant(Tensor::scalar(value));
+}
+
+// x · (1 + erf(x / √2)) / 2 between products, the half before x, before the sum, or behind.
+graph::Model with_gelu_in_parts(int half_at, float root = 1.41421356F) {
+  Builder b;
+  const auto x = b.node("MatMul", {b.input("x", {1, 5, 8}), b.weights({8, 6})});
+  const auto half = [&](const std::string& of) { return b.node("Mul", {of, number(b, 0.5F)}); };
+  auto sum = b.node("Add", {b.node("Erf", {b.node("Div", {x, number(b, root)})}), number(b, 1)});
+  if (half_at == 1) sum = half(sum);
+  auto curved = b.node("Mul", {half_at == 0 ? half(x) : x, sum});
+  if (half_at == 2) curved = half(curved);
+  return b.finish({b.node("MatMul", {curved, b.weights({6, 4})})});
+}
+
+Plan observed_plan_of(const graph::Model& model, const std::string& target) {
+  return resolve(model, observe(model, random_samples(model, 4)), usual_of_htp(), *targets::table().make(target));
+}
+
+// ‖y − ŷ‖ / ‖y‖ of the first output on a sample.
+double distance_to_float(const graph::Model& model, const graph::Model& made) {
+  const auto sample = random_samples(model, 1).front();
+  const Tensor y = runtime::Session(model).run(sample)[0], found = runtime::Session(made).run(sample)[0];
+  double error = 0, all = 0;
+  for (size_t i = 0; i < y.count(); i++) {
+    error += std::pow(double{y.as<float>()[i]} - double{found.as<float>()[i]}, 2);
+    all += std::pow(double{y.as<float>()[i]}, 2);
+  }
+  return std::sqrt(error / all);
+}
+
+size_t operators_of(const graph::Model& model, const std::string& type) {
+  return static_cast<size_t>(std::ranges::count(model.nodes, type, &graph::Node::op_type));
+}
+
+TEST(QnnHtpTarget, AGeluInPartsIsWrittenAsOneBetweenPairs) {
+  for (const int half_at : {0, 1, 2}) {
+    const graph::Model model = with_gelu_in_parts(half_at), made = written(model, observed_plan_of(model, qnn_htp));
+    EXPECT_EQ(operators_of(made, "Gelu"), 1U) << half_at;
+    EXPECT_EQ(operators_of(made, "Erf"), 0U) << half_at;
+    EXPECT_TRUE(htp_faults_of(made).empty()) << half_at;
+    EXPECT_LT(distance_to_float(model, made), 0.02) << half_at;
+  }
+  const graph::Model other = with_gelu_in_parts(2, 1.5F);
+  EXPECT_EQ(operators_of(written(other, observed_plan_of(other, qnn_htp)), "Gelu"), 0U) << "another function";
+  const graph::Model same = with_gelu_in_parts(2);
+  EXPECT_EQ(operators_of(written(same, observed_plan_of(same, "generic")), "Gelu"), 0U) << "for this target only";
+}
+
+// The scores of a product and what Where chooses between, in a Softmax.
+graph::Model with_mask(float kept, float hidden) {
+  Builder b;
+  const auto scores = b.node("MatMul", {b.input("x", {1, 5, 8}), b.weights({8, 6})});
+  const auto shown = b.node("Less", {b.node("MatMul", {b.input("z", {1, 5, 8}), b.weights({8, 6})}), number(b, 0)});
+  const auto mask = b.node("Where", {shown, number(b, kept), number(b, hidden)});
+  const auto shares = b.node("Softmax", {b.node("Add", {scores, mask})}, {{"axis", int64_t{-1}}});
+  return b.finish({b.node("MatMul", {shares, b.weights({6, 4})})});
+}
+
+TEST(QnnHtpTarget, AMaskIsChosenOnCodes) {
+  for (const auto& [kept, hidden] : {std::pair{0.0F, -3.4e38F}, std::pair{0.0F, -INFINITY}, std::pair{-1000.0F, 0.0F}}) {
+    const graph::Model model = with_mask(kept, hidden), made = written(model, observed_plan_of(model, qnn_htp));
+    const auto faults = htp_faults_of(made);
+    EXPECT_FALSE(faults.contains("Where_0")) << hidden;
+    EXPECT_LT(distance_to_float(model, made), 0.02) << hidden;
+  }
+  const graph::Model model = with_mask(0, -3.4e38F);
+  EXPECT_EQ(htp_faults_of(apply(model, observed_plan_of(model, qnn_htp))).at("Where_0"), "float") << "without that form";
+}
+
+TEST(QnnHtpTarget, ComputedDivisorsAreLeftInFloat) {
+  Builder b;
+  const auto x = b.node("MatMul", {b.input("x", {1, 5, 8}), b.weights({8, 6})});
+  const auto by_constant = b.node("Div", {x, number(b, 3)});
+  const auto by_value = b.node("Div", {x, b.node("Exp", {by_constant})});
+  const graph::Model model = b.finish({b.node("MatMul", {by_value, b.weights({6, 4})})});
+  const Plan plan = observed_plan_of(model, qnn_htp);
+  EXPECT_TRUE(plan.nodes.contains("Div_0"));
+  EXPECT_FALSE(plan.nodes.contains("Div_1"));
+  EXPECT_FALSE(htp_faults_of(apply(model, plan)).contains("Div_1"));
+  EXPECT_EQ(htp_faults_of(apply(model, observed_plan_of(model, "generic"))).at("Div_1"), "division");
+}
+
+TEST(QnnHtpTarget, TheCheckerNamesANormInFloat) {
+  Builder b;
+  const auto x = b.node("MatMul", {b.input("x", {1, 8}), b.weights({8, 6})});
+  const auto y = b.node("Exp", {x});
+  const std::vector<graph::Attribute> last{{"axes", std::vector<int64_t>{-1}}};
+  const graph::Model model = b.finish({b.node("Div", {y, b.node("ReduceL2", {y}, last)})});
+  EXPECT_EQ(htp_faults_of(apply(model, observed_plan_of(model, qnn_htp))).at("ReduceL2_0"), "float");
 }
 
 }  // namespace

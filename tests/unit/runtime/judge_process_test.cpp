@@ -63,6 +63,27 @@ TEST_F(JudgeProcesses, AreStartedOnceForModelAfterModel) {
   EXPECT_EQ(judges.take().get(), first);
 }
 
+// The script leaves a mark when it is asked to open a model; without it, it was not asked.
+TEST_F(JudgeProcesses, OpenNoModelThatTheyHaveOpen) {
+  JudgePool judges = pool("refuses", true);
+  const auto mark = folder_.path() / "once";
+  const auto asks = [&](const graph::Model& model, size_t at_once) {
+    std::filesystem::remove(mark);
+    try {
+      const JudgedModel opened(judges, model, at_once);
+    } catch (const Error&) {  // it refuses what it is asked first
+    }
+    return std::filesystem::exists(mark);
+  };
+  EXPECT_TRUE(asks(model_, 1));
+  JudgedModel(judges, model_, 1);
+  EXPECT_FALSE(asks(model_, 1));
+  graph::Model other = model_;
+  other.nodes.back().name += "_too";
+  EXPECT_TRUE(asks(other, 1));
+  EXPECT_TRUE(asks(model_, 1)) << "what was refused is not open, nor what was open before";
+}
+
 TEST_F(JudgeProcesses, ThatRefuseCostOneModel) {
   JudgePool judges = pool("refuses", true);
   expect_says(error_of([&] { JudgedModel(judges, model_, 1); }), {"Fake cannot open the model: no such operator"});

@@ -236,6 +236,65 @@ TEST(Prepare, WritesGemmPlainly) {
   }
 }
 
+// x -> Relu -> one operator -> Neg -> y; `shape` is x's, `constants` are the operator's other inputs.
+graph::Model moving(const std::string& op, const Shape& shape, const std::vector<std::vector<int64_t>>& constants,
+                    std::vector<graph::Attribute> attributes = {}) {
+  graph::Model m = empty_model();
+  m.inputs = {float_value("x", shape)};
+  m.outputs = {{.name = "y", .type = DataType::float32}};
+  std::vector<std::string> inputs{"r"};
+  for (const auto& values : constants) {
+    inputs.push_back("k" + std::to_string(inputs.size()));
+    m.initializers[inputs.back()] = longs(values);
+  }
+  m.nodes = {node("Relu", "relu", {"x"}, {"r"}), node(op, "move", inputs, {"m"}, std::move(attributes)),
+             node("Neg", "neg", {"m"}, {"y"})};
+  return m;
+}
+
+TEST(Prepare, WhatMovesNothingGoes) {
+  struct {
+    graph::Model model;
+    bool goes;
+  } const table[] = {
+      {moving("Slice", {-1, 3, 4}, {{0}, {3}, {1}, {1}}), true},
+      {moving("Slice", {-1, 3, 4}, {{0, 0}, {9, 4}, {-2, 2}}), true},
+      {moving("Slice", {-1, 3, 4}, {{0}, {2}, {1}, {1}}), false},
+      {moving("Slice", {-1, 3, 4}, {{0}, {3}, {1}, {2}}), false},
+      {moving("Slice", {-1, 3, 4}, {{1}, {3}, {1}, {1}}), false},
+      {moving("Slice", {-1, 3, 4}, {{0}, {3}, {0}, {1}}), false},  // how many there are, nobody knows
+      {moving("Slice", {2, 3, 4}, {{-1}, {-4}, {1}, {-1}}), false},
+      {moving("Reshape", {2, 3, 4}, {{2, -1, 4}}), true},
+      {moving("Reshape", {2, 3, 3}, {{3, 2, 3}}), false},
+      {moving("Expand", {2, 3, 4}, {{3, 1}}), true},
+      {moving("Expand", {2, 1, 4}, {{3, 1}}), false},
+      {moving("Tile", {2, 3, 4}, {{1, 1, 1}}), true},
+      {moving("Transpose", {-1, 3, 4}, {}, {{"perm", std::vector<int64_t>{0, 1, 2}}}), true},
+      {moving("Transpose", {3, 3, 3}, {}, {{"perm", std::vector<int64_t>{0, 2, 1}}}), false},
+      {moving("Concat", {-1, 3, 4}, {}, {{"axis", int64_t{1}}}), true},
+  };
+  for (const auto& row : table) {
+    const graph::Model prepared = prepare(row.model);
+    const auto names = node_names(prepared);
+    EXPECT_EQ(std::ranges::count(names, "move"), row.goes ? 0 : 1) << row.model.nodes[1].op_type;
+    EXPECT_LT(difference(row.model, prepared, inputs_for(row.model, 1, -1, 1)), 1e-7) << row.model.nodes[1].op_type;
+  }
+}
+
+// Two in a row, a branch that reads what one gives, and one whose result is the model's.
+TEST(Prepare, WhatMovesNothingGoesInARowOnly) {
+  graph::Model row = moving("Slice", {1, 3, 4}, {{0}, {3}, {1}});
+  row.nodes.insert(row.nodes.begin() + 2, node("Concat", "join", {"m"}, {"j"}, {{"axis", int64_t{1}}}));
+  row.nodes.back().inputs = {"j"};
+  EXPECT_EQ(node_names(prepare(row)), (std::vector<std::string>{"relu", "neg"}));
+  graph::Model last = moving("Slice", {1, 3, 4}, {{0}, {3}, {1}});
+  last.nodes.pop_back();
+  last.nodes.back().outputs = {"y"};
+  const graph::Model prepared = prepare(last);
+  EXPECT_EQ(prepared.outputs[0].name, "y");
+  EXPECT_LT(difference(last, prepared, inputs_for(last, 1, -1, 1)), 1e-7);
+}
+
 TEST(Prepare, ImportsOnlyWhatIsUsed) {
   graph::Model model = conv_batchnorm();
   model.metadata["author"] = "somebody";

@@ -116,6 +116,36 @@ TEST(Foresight, SaysNothingOfATrialThatScoredOtherwise) {
   EXPECT_FALSE(foresight.begin(failed));
 }
 
+// ONNX Runtime looks at models where OpenVINO judges; for the trial itself the difference of both is taken off.
+TEST(Foresight, OnnxRuntimeStandsInForAnotherJudge) {
+  if (const std::string why = runtime::obstacle_to(runtime::Library::openvino); !why.empty()) GTEST_SKIP() << why;
+  const auto judged = [](const MadeUpTrials& trials, const search::Point& point) {
+    const TrialContext& context = trials.trial_context();
+    const quant::Config config = quant::parse_config(words_of(context.space, point));
+    return measures_of(
+        context.evaluator.score(build(context, config, plan_of(context, config)).model, 1, context.devices.first()));
+  };
+  const auto words = [](double tolerable) {
+    Json out = words_for(tolerable, 16);
+    out["target"] = out["runtime"] = "openvino";
+    return out;
+  };
+  const MadeUpTrials measured(words(1));
+  const double value = judged(measured, with(measured, rounded)).at("L2");
+  EXPECT_NE(value, scored(measured, with(measured, rounded)).at("L2")) << "both compute alike here: nothing is tested";
+  for (const auto& [part, is_enough] : {std::pair{1.0001, true}, std::pair{0.9999, false}}) {
+    const MadeUpTrials trials(words(part * value));
+    Foresight foresight(trials.trial_context(), 0);
+    const search::Point from = with(trials, rounded);
+    Measures measures = judged(trials, from);
+    ASSERT_TRUE(foresight.begin(finished(from, measures)));
+    EXPECT_EQ(foresight.meets(from), is_enough);
+    measures["L2"] += 3 * value;
+    Foresight far(trials.trial_context(), 0);
+    EXPECT_FALSE(far.begin(finished(from, measures))) << "both differ by more than may be lost";
+  }
+}
+
 TEST(Foresight, PromisesNothingOfAModelThatDoesNotRun) {
   const MadeUpTrials trials(words_for(1, 16));
   Foresight foresight(trials.trial_context(), 0);

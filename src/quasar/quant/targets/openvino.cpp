@@ -102,6 +102,7 @@ class OpenVino final : public Target {
   std::string runtime() const override { return "openvino"; }
   // A part of the kernel of the layer before it. Apart its two operators take longer than 8 bits save.
   bool has_hard_swish() const override { return true; }
+  bool smooths_behind_functions() const override { return true; }
 
   Json capability(const std::string& op_type) const override {
     Json out = Target::capability(op_type);
@@ -189,12 +190,6 @@ class OpenVino final : public Target {
     if (factor.type != DataType::int8 || !factor.zero_based) return {"weights", other_weights};
     if (at.node.is("ConvTranspose") && !values->zero_based) return {"zero_points", shifted_input};
     return {};
-  }
-
-  // Whether its pairs stand there for this node: nobody else reads what they give, and it writes codes again.
-  static bool only_rounds(const NodeInPairs& at) {
-    const auto own = [](const auto& input) { return input && !input->constant && !input->moved && input->readers == 1; };
-    return at.output && std::ranges::any_of(at.inputs, own);
   }
 };
 

@@ -124,7 +124,7 @@ class OpenVinoNpu final : public Target {
     if (at.output && !is_npu_value(at.output->type)) return unfit(*at.output);
     if (is_one_in(npu_sums, node)) return fault_of_npu_sum(at);
     if (unifies(node)) return fault_of_join(at);
-    return !is_one_in(npu_others, node) && rounds_only(at)
+    return !is_one_in(npu_others, node) && only_rounds(at)
                ? PairFault{"float", node.op_type + " runs in float16: the pairs around it only round what it reads and writes"}
                : PairFault();
   }
@@ -161,12 +161,6 @@ class OpenVinoNpu final : public Target {
       first = &*input;
     }
     return {};
-  }
-
-  // Whether its pairs stand there for this node: nobody else reads what they give, and it writes codes again.
-  static bool rounds_only(const NodeInPairs& at) {
-    const auto own = [](const auto& input) { return input && !input->constant && !input->moved && input->readers == 1; };
-    return at.output && std::ranges::any_of(at.inputs, own);
   }
 };
 

@@ -52,8 +52,10 @@ constexpr std::array<std::string_view, 16> never_in_float = {
 
 constexpr std::array<std::string_view, 3> with_branches = {"If", "Loop", "Scan"};
 
+// Gelu of ONNX Runtime's own domain runs as ONNX's does.
 bool is_in(const auto& names, const graph::Node& node) {
-  return node.domain.empty() && std::ranges::find(names, node.op_type) != names.end();
+  const bool known = node.domain.empty() || (node.domain == "com.microsoft" && node.op_type == "Gelu");
+  return known && std::ranges::find(names, node.op_type) != names.end();
 }
 
 bool is_unsigned(DataType type) {
@@ -131,6 +133,11 @@ class QnnHtp final : public Target {
   // ONNX Runtime takes the activation out where the pair behind it clips alike.
   bool absorbs(const ops::Bounds& bounds, const QuantParams& output) const override { return keeps_within(output, bounds); }
   bool fuses_bias() const override { return false; }
+  // Erf is not there, nor Gelu in float. Nor is Where in float.
+  bool has_gelu_only() const override { return true; }
+  bool chooses_on_codes_only() const override { return true; }
+  // Where a node in float computes one of both, and its codes are made there, the compiler gives up on the whole model.
+  bool divides_by_computed() const override { return false; }
   DataType activation_type(DataType wanted, size_t, int64_t) const override { return wanted; }
   DataType constant_type(DataType wanted) const override { return wanted; }
   std::string usual_scheme() const override { return "w8a16"; }
@@ -189,11 +196,20 @@ class HtpCheck {
       return add(node.name, "axes",
                  "it has values of " + std::to_string(most) + " axes, of which " + node.op_type + " has at most " +
                      std::to_string(most_axes_of(node, at)) + " there");
+    if (node.is("ReduceL2") && at == nullptr)
+      return add(node.name, "float",
+                 "the compiler gives up on the whole model where it computes in float on a value that was computed in float; "
+                 "FuseL2Norm: true makes one operator of a division by it");
     if (at == nullptr) return;
     if (node.is("Pad") && is_pool_padded_to_codes(*at))
       return add(node.name, "float",
                  "the compiler gives up on the whole model where a MaxPool in float, this Pad and a pair follow each other; what "
                  "comes before must be quantized (ConvertBNToConv: true where that is a BatchNormalization)");
+    if (node.is("Div") && at->output && divides_what_floats_gave(*at))
+      return add(
+          node.name, "division",
+          "it divides codes that are made there of a value computed in float, and the compiler gives up on the whole model; "
+          "exclude: [{op_type: Div}] leaves it in float");
     if (!look_at_types(*at)) return;
     if (is_in(htp_sums, node)) look_at_sum(*at);
     look_at_grid(*at);
@@ -203,6 +219,21 @@ class HtpCheck {
   bool is_pool_padded_to_codes(const NodeInPairs& pad) const {
     const graph::Node* const pool = index_.producer(pad.node.inputs.front());
     return pad.output && !pad.inputs.front() && pool != nullptr && pool->is("MaxPool");
+  }
+
+  // Whether a node in float writes what a pair before it reads.
+  bool divides_what_floats_gave(const NodeInPairs& at) const {
+    return std::ranges::any_of(at.node.inputs, [&](const std::string& input) {
+      const graph::Node* const dequantize = index_.producer(input);
+      const graph::Node* const quantize = dequantizes(dequantize) ? index_.producer(dequantize->inputs.front()) : nullptr;
+      const graph::Node* const before = quantizes(quantize) ? index_.producer(quantize->inputs.front()) : nullptr;
+      const auto found = before == nullptr ? pairs_.end() : pairs_.find(before->name);
+      return before != nullptr && (found == pairs_.end() || !in_codes(*found->second));
+    });
+  }
+
+  static bool in_codes(const NodeInPairs& at) {
+    return is_in(on_htp_codes, at.node) && std::ranges::any_of(at.inputs, [](const auto& input) { return input.has_value(); });
   }
 
   // Whether it writes floats, or nobody knows.

@@ -232,11 +232,6 @@ class TensorRtCheck {
     return roles && roles->kind == ops::Kind::movement;
   }
 
-  static bool only_rounds(const NodeInPairs& at) {
-    const auto own = [](const auto& input) { return input && !input->constant && !input->moved && input->readers == 1; };
-    return at.output && std::ranges::any_of(at.inputs, own);
-  }
-
   const graph::Model& model_;
   const graph::Index index_;
   const std::map<std::string, graph::Value>& values_;
