@@ -12,7 +12,7 @@ from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, TextI
 from . import _core
 from ._evaluators import Scored, caller, kind_of
 from ._guests import Keeping, LossCaller, Sampler, Strategy, StopCondition
-from ._launch import together
+from ._launch import refuse_launches, together
 from ._pools import Workers, crew, in_a_file
 from ._samples import Gathering, Samples, fresh_name
 from ._session import Session
@@ -305,19 +305,24 @@ def search(model: Optional[Model] = None, calib: Samples = None, eval: Samples =
     gathered = _gathered({**words, **keys})
     with contextlib.ExitStack() as stack:
         if workers is not None:
+            refuse_launches()
             calib, eval = _for_workers(calib, eval, model, stack)
         for key, data in (("calib_data_reader", calib), ("eval_data_reader", eval)):
             gathered.data(key, _rooted(data))
         _gather_arguments(gathered, space, preset, metric, evaluator, sampler, strategy, stop)
         if workers is not None:
-            _refuse_functions(gathered)
+            _ready_for_workers(gathered)
         gathered.data("holdout_data_reader", _rooted(holdout))
         if workers is not None:
             stack.enter_context(crew(workers, gathered.words))
         return _run(gathered, model, base, on_trial, file)
 
 
-def _refuse_functions(gathered: _Words) -> None:
+def _ready_for_workers(gathered: _Words) -> None:
+    """Raises QuasarError for what other programs cannot have, and gives them the libraries that this one has loaded."""
+    if _libraries:
+        named = gathered.words.get("custom_op_library") or []
+        gathered.words["custom_op_library"] = list(dict.fromkeys([*(named if isinstance(named, list) else [named]), *_libraries]))
     if gathered.gathering.registrations:
         raise _core.QuasarError("workers are other programs, which do not have this one's functions and classes: name an evaluator in a file, "
                                 "{'python': 'FILE.py:FUNCTION'}, samplers and strategies by their names, or start the script by mpirun or srun")
@@ -325,9 +330,10 @@ def _refuse_functions(gathered: _Words) -> None:
 
 def _gathered_for_workers(words: Mapping[str, Any], model: Model, workers: Workers, stack: contextlib.ExitStack) -> _Words:
     """As _gathered(), of a search beside which workers run as long as the stack lives."""
+    refuse_launches()
     readers = dict(zip(("calib_data_reader", "eval_data_reader"), _for_workers(words.get("calib_data_reader"), words.get("eval_data_reader"), model, stack)))
     gathered = _gathered({**words, **readers, "holdout_data_reader": None})
-    _refuse_functions(gathered)
+    _ready_for_workers(gathered)
     gathered.data("holdout_data_reader", words.get("holdout_data_reader"))  # the leader's alone
     stack.enter_context(crew(workers, gathered.words))
     return gathered
@@ -385,11 +391,18 @@ class Quantized:
         return f"<Quantized {len(self.nodes)} nodes, {len(self.skipped)} in float, {len(self.model)} bytes>"
 
 
+_libraries: List[str] = []  # that load_custom_operators() has loaded
+
+
 def load_custom_operators(library: Union[str, "os.PathLike[str]"]) -> None:
     """Makes the operators of a shared library, written for ONNX Runtime, known to all models that this process opens from now on. For searches
-    the key custom_op_library says the same. Runs code of the library. Raises QuasarError for a file that is none.
+    the key custom_op_library says the same; workers= of a search get both, and must see the file at the same place. Runs code of the library.
+    Raises QuasarError for a file that is none.
     """
     _core.load_custom_operators(os.fspath(library))
+    file = str(Path(library).absolute())
+    if file not in _libraries:
+        _libraries.append(file)
 
 
 def quantize(model: Model, output: Union[None, str, "os.PathLike[str]"] = None, scheme: Union[str, Mapping[str, Any]] = "A8W8", calib: Samples = None, *,

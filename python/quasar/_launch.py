@@ -36,6 +36,12 @@ def processes() -> Optional[int]:
     return _number("OMPI_COMM_WORLD_SIZE", "SLURM_STEP_NUM_TASKS") if _core.launch() else 1
 
 
+def refuse_launches() -> None:
+    """For workers=, alike in every process: raises QuasarError where several were started together."""
+    if processes() != 1:
+        raise _core.QuasarError("workers= is for a script that is started once; of one that mpirun or srun starts several times all processes work, without it")
+
+
 def _on_one_machine() -> bool:
     return _number("OMPI_COMM_WORLD_LOCAL_SIZE") == processes() or _number("SLURM_STEP_NUM_NODES") == 1
 

@@ -259,8 +259,6 @@ def server(folder: Path, host: str) -> Iterator[str]:
 @contextlib.contextmanager
 def crew(workers: Workers, words: Dict[str, Any]) -> Iterator[None]:
     """For as long as it lives, workers work for the search with these words, which gets a database where it has none that is shared."""
-    if _core.launch() and _core.rank() > 0:
-        raise _core.QuasarError("workers= is for a script that is started once; of one that mpirun or srun starts several times all processes work")
     pool = pool_of(workers)
     with contextlib.ExitStack() as stack:
         address = str(words.get("study_storage_db") or words.get("storage") or "")

@@ -134,6 +134,12 @@ class Launched(Case):
         self.assertIn("they need a storage that all share, study_storage_db: postgresql://", messages)
         self.assertFalse(os.path.exists("out"))
 
+    def test_workers_are_refused_in_all_of_them(self):
+        ended = self.start([0, 1], workers=1)
+        self.assertEqual([code for code, _, _ in ended], [1, 1], ended)
+        for _, _, messages in ended:
+            self.assertIn("all processes work, without it", messages)
+
     def test_the_others_end_with_a_first_one_that_fails(self):
         os.mkdir("out")
         Path("out/result.json").write_text("{}")

@@ -11,6 +11,8 @@ import time
 import unittest
 from pathlib import Path
 
+import numpy
+
 from digits import Case, MODEL, arrays
 from postgresql import postgresql
 
@@ -43,12 +45,17 @@ class Pools(Case):
         given = {"n_trials": 30, "seed": 3, "sampler": "Random", "pruner": "none", "output_dir": output, **more}
         return quasar.search(MODEL, self.calibration[0], (self.evaluation[0], self.evaluation[1]), SPACE, **given)
 
+    @staticmethod
+    def busy(storage):
+        """Names of the processes that have ended a trial."""
+        status = subprocess.run([os.environ["QUASAR_PROGRAM"], "status", storage, "--json"], capture_output=True, text=True)
+        return [one["name"] for one in json.loads(status.stdout)["workers"] if one["finished"]] if status.returncode == 0 else []
+
     def kill_one(self, storage, killed, over):
         """Of the workers that have run a trial."""
         try:
             while not over.wait(0.1):
-                status = subprocess.run([os.environ["QUASAR_PROGRAM"], "status", storage, "--json"], capture_output=True, text=True)
-                busy = [one["name"] for one in json.loads(status.stdout)["workers"] if one["finished"]] if status.returncode == 0 else []
+                busy = self.busy(storage)
                 for pid in workers_below(os.getpid()):
                     if any(name.startswith(f"process {pid} on ") for name in busy):
                         return os.kill(pid, signal.SIGKILL)
@@ -152,6 +159,41 @@ class Pools(Case):
             self.assertEqual(found, quasar.evaluate(MODEL, forms["arrays"], metric="top1", latency=False)["metrics"]["top1"]["per_sample"], name)
         with self.assertRaisesRegex(quasar.QuasarError, "several sizes"):
             in_a_file([images[0], images[0, :, :4]], inputs, self.folder / "samples.npz")
+
+    def test_workers_have_the_libraries_of_operators(self):
+        library = Path(os.environ["QUASAR_PROGRAM"]).parent / "tests" / "libhalve.so"
+        try:
+            from onnx import TensorProto, helper, save
+        except ImportError:
+            self.skipTest("no onnx")
+        if not library.exists():
+            self.skipTest("the tests' library of operators was not built")
+        generator = numpy.random.default_rng(3)
+        weights = [helper.make_tensor(name, TensorProto.FLOAT, shape, generator.standard_normal(shape).astype(numpy.float32).ravel())
+                   for name, shape in (("v", (4, 3, 1, 1)), ("w", (4, 4, 1, 1)))]
+        nodes = [helper.make_node("Conv", ["x", "v"], ["a"]), helper.make_node("Halve", ["a"], ["b"], domain="my.domain"), helper.make_node("Conv", ["b", "w"], ["y"])]
+        graph = helper.make_graph(nodes, "halved", [helper.make_tensor_value_info("x", TensorProto.FLOAT, (1, 3, 8, 8))],
+                                  [helper.make_tensor_value_info("y", TensorProto.FLOAT, (1, 4, 8, 8))], weights)
+        save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13), helper.make_opsetid("my.domain", 1)], ir_version=8), "halved.onnx")
+        samples = generator.standard_normal((12, 3, 8, 8), dtype=numpy.float32)
+        quasar.load_custom_operators(library)
+        with postgresql() as storage:
+            if storage is None:
+                self.skipTest("no PostgreSQL server can be started here")
+            began = threading.Event()
+
+            def wait_for_the_worker(event):  # the leader's first trial lasts until the worker has ended one
+                if event["kind"] == "started" and not began.is_set():
+                    began.set()
+                    end = time.monotonic() + 60
+                    while time.monotonic() < end and not self.busy(storage):
+                        time.sleep(0.1)
+
+            found = quasar.search("halved.onnx", samples, samples, SPACE, n_trials=8, sampler="Random", pruner="none", output_dir="halved", workers=1,
+                                  study_storage_db=storage, on_trial=wait_for_the_worker)
+            self.assertEqual(len(self.busy(storage)), 2)
+        self.assertEqual(found.status, "ok")
+        self.assertFalse([trial for trial in found.trials if trial.state == "failed"])
 
     def test_what_is_wrong_is_said(self):
         with self.assertRaisesRegex(ValueError, "workers is 0"):

@@ -107,12 +107,27 @@ std::unique_ptr<Loop::MyRunningTrial> Loop::ask() {
     if (auto job = take_turn()) return job;
     if (end_) break;
     if (study_.is_shared()) {
-      wait_for_others(lock, before);
+      if (!use_meanwhile(lock)) wait_for_others(lock, before);
     } else {
       changed_.wait(lock);  // enough is running, unless some of it turns out to be duplicates
     }
   }
   return nullptr;
+}
+
+bool Loop::use_meanwhile(std::unique_lock<std::mutex>& lock) {
+  if (!options_.meanwhile || options_.n_jobs > 1 || made_ready_ == options_.first.size()) return false;
+  const Point& point = options_.first[made_ready_++];
+  const auto is_elsewhere = [&](int64_t number) { return study_.at(number).state == State::running && !study_.is_mine(number); };
+  if (std::ranges::none_of(study_.numbers_at(point), is_elsewhere)) return true;
+  lock.unlock();
+  try {
+    const CancelScope scope(stop_.token());
+    options_.meanwhile(point);
+  } catch (const Error&) {  // the trial tells it
+  }
+  lock.lock();
+  return true;
 }
 
 void Loop::wait_for_others(std::unique_lock<std::mutex>& lock, uint64_t before) {

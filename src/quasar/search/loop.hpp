@@ -73,6 +73,8 @@ class Loop {
   void settle_others();
   // Until something has changed on which a decision may depend. `before`: the version that it was decided for.
   void wait_for_others(std::unique_lock<std::mutex>& lock, uint64_t before);
+  // Makes the next point ready that others try, without the lock. -> false: there is none
+  bool use_meanwhile(std::unique_lock<std::mutex>& lock);
   // The heart has heard of trials.
   void hear_news();
   // For the heart, which beats whatever holds the lock: nothing after a fifth of a second.
@@ -118,6 +120,7 @@ class Loop {
   uint64_t version_ = 0;                  // counts changes that a decision may depend on
   std::atomic<uint64_t> news_ = 0;        // how often others have told of trials
   size_t waiting_for_others_ = 0;         // threads
+  size_t made_ready_ = 0;                 // of RunOptions::first, or passed over
   std::condition_variable_any changed_;   // a trial ended, or the run; or others have told something
 
   // The heart of a shared study, which tells this run; nullptr: it is not shared.

@@ -34,6 +34,10 @@ using Purpose = std::function<std::string(const Point&)>;
 // function: nothing is known.
 using Likeness = std::function<std::string(const Point&)>;
 
+// What this process can make ready for a point of `RunOptions::first` that another process tries. An Error says that nothing came
+// of it.
+using Meanwhile = std::function<void(const Point&)>;
+
 struct RunOptions {
   uint64_t seed = 0;
   size_t n_jobs = 1;
@@ -43,7 +47,8 @@ struct RunOptions {
   Cost cost = {};
   Likeness likeness = {};  // a sampler that proposes what is known is asked again, a few times
   Listener listener = {};
-  Purpose step = {};  // kept with the trial
+  Purpose step = {};         // kept with the trial
+  Meanwhile meanwhile = {};  // once for a point, and only where n_jobs is 1
   std::stop_token stop = {};
   std::chrono::steady_clock::time_point begin = std::chrono::steady_clock::now();  // time limits count from here
 };

@@ -3,6 +3,7 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <stop_token>
 #include <string>
@@ -116,6 +117,25 @@ struct Liveness {
 
 class FileStore;  // file_store.hpp
 
+// What processes that work on one study find out besides trials, shared among them: questions as texts of the asker's own, such
+// as hashes, with their answers. A question that another process has taken may stay without an answer, as that may have died, so
+// that nobody waits for one.
+class QUASAR_API Answers {
+ public:
+  struct Known {
+    std::map<std::string, Json> answers;   // question -> answer, of those that have one
+    std::optional<std::string> mine = {};  // the first that nobody had taken: this process's from now on
+  };
+
+  virtual ~Answers() = default;
+
+  // Of these questions, in the order in which this process would take them. Throws Error and ConnectionLost as Storage does.
+  virtual Known ask(int64_t study, std::span<const std::string> questions) = 0;
+
+  // The first answer to a question stays.
+  virtual void answer(int64_t study, const std::string& question, const Json& answer) = 0;
+};
+
 // What several processes need that work on one study at the same time. Times of different machines are never compared.
 class QUASAR_API Sharing {
  public:
@@ -151,6 +171,9 @@ class QUASAR_API Sharing {
 
   // Where studies keep files for machines that have none; nullptr: nowhere.
   virtual FileStore* files() { return nullptr; }
+
+  // Where they share what they find out; nullptr: nowhere.
+  virtual Answers* answers() { return nullptr; }
 
   // A trial whose last heartbeat is still this one becomes waiting; failed when that has happened `max_retry` times before.
   // false: it has another heartbeat, or is not running any more.

@@ -71,21 +71,26 @@ class ComingDown {
 
   // What would return one after the other, as in come(), if every trial ended as foreseen. Halves are asked on the first way: of
   // those that are left behind it hardly any go together.
-  std::vector<Changes> foreseen_way(const Step& step, search::Point at, bool in_halves) {
+  std::vector<Changes> foreseen_way(const Step& step, const search::Point& from, bool in_halves) {
+    const std::vector<std::string> all = above(step);
     std::vector<Changes> way;
-    std::vector<std::string> left = above(step);
-    const auto returns = [&](size_t begin, size_t end) {
-      Changes changes;
-      for (size_t i = begin; i < end; i++) changes.emplace_back(precision_of(left[i]), step.to(left[i]));
-      search::Point point = changed(space_, at, changes);
-      if (!foresight_.meets(point)) return false;
-      at = std::move(point);
-      way.push_back(std::move(changes));
-      left.erase(left.begin() + static_cast<ptrdiff_t>(begin), left.begin() + static_cast<ptrdiff_t>(end));
-      return true;
-    };
-    for (size_t size = in_halves ? left.size() / 2 : 0; size > 1; size /= 2) returns(left.size() - size, left.size());
-    ask_one_by_one(left, most_refused, [&](size_t begin, size_t end) { return returns(begin, end); });
+    foresight_.go([&](const Foresight::Asking& meets) {
+      std::vector<std::string> left = all;
+      search::Point at = from;
+      way.clear();
+      const auto returns = [&](size_t begin, size_t end) {
+        Changes changes;
+        for (size_t i = begin; i < end; i++) changes.emplace_back(precision_of(left[i]), step.to(left[i]));
+        search::Point point = changed(space_, at, changes);
+        if (!meets(point, 1)) return false;
+        at = std::move(point);
+        way.push_back(std::move(changes));
+        left.erase(left.begin() + static_cast<ptrdiff_t>(begin), left.begin() + static_cast<ptrdiff_t>(end));
+        return true;
+      };
+      for (size_t size = in_halves ? left.size() / 2 : 0; size > 1; size /= 2) returns(left.size() - size, left.size());
+      ask_one_by_one(left, most_refused, returns);
+    });
     return way;
   }
 
@@ -119,7 +124,10 @@ class ComingDown {
     const search::Point& from = notes_.ground().point;
     const Json* fallback = from.find(fallback_parameter);
     const bool anew = fallback != nullptr && *fallback == fallback_before_rounding;
-    return foresight_.meets(changed(space_, from, changes), anew ? nearly_enough_anew : nearly_enough);
+    const search::Point point = changed(space_, from, changes);
+    bool promised = false;
+    foresight_.go([&](const Foresight::Asking& meets) { promised = meets(point, anew ? nearly_enough_anew : nearly_enough); });
+    return promised;
   }
 
   // `returns`: whether left[begin, end) do; then they are left no longer.

@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numeric>
 #include <utility>
 
+#include "quasar/base/hash.hpp"
 #include "quasar/base/machine.hpp"
 #include "quasar/eval/metric.hpp"
 #include "quasar/eval/sums.hpp"
@@ -32,6 +34,16 @@ runtime::Device stand_in_for(const runtime::Device& judge) {
 }
 
 }  // namespace
+
+Json Foresight::to_json(const Known& known) {
+  return {known.value, known.at_best};
+}
+
+// nullopt: whoever wrote it was no process of Quasar's.
+std::optional<Foresight::Known> Foresight::known_from(const Json& json) {
+  if (!json.is_array() || json.size() != 2 || !json[0].is_number() || !json[1].is_boolean()) return std::nullopt;
+  return Known{json[0].get<double>(), json[1].get<bool>()};
+}
 
 bool Foresight::can_tell() const {
   const Aim& aim = context_.job.aim;
@@ -153,18 +165,102 @@ bool Foresight::is_enough(double value, double factor) const {
 
 bool Foresight::meets(const search::Point& point, double factor) {
   if (!rounded_) return false;
+  const Question asked = question(point, factor);
+  if (!answered(asked)) look_at(asked);
+  return answered(asked).value_or(false);
+}
+
+// Codes are those of rounded_: whether operators are given up before or after rounding is all the same here.
+quant::Config Foresight::config_at(const search::Point& point) const {
+  quant::Config config = quant::parse_config(words_of(context_.space, point));
+  config.after_rounding = {};
+  return config;
+}
+
+const std::string& Foresight::hash_at(const search::Point& point) {
+  const auto [known, is_new] = hashes_.try_emplace(hash_of(Json(point.values()).dump()));
+  if (!is_new) return known->second;
   try {
-    quant::Config config = quant::parse_config(words_of(context_.space, point));
-    config.after_rounding = {};  // codes are those of rounded_: here it is all the same when operators are given up
-    const quant::Plan plan = possible_plan(context_, config, point);
-    const std::string hash = quant::hash_of(plan);
-    auto known = known_.find(hash);
-    if (known == known_.end() || (known->second.at_best && is_enough(known->second.value, factor)))
-      known = known_.insert_or_assign(hash, value_of(model_of(config, plan), factor)).first;
-    return !known->second.at_best && is_enough(known->second.value, factor);
-  } catch (const Error&) {  // the model does not run or cannot be compared, which a trial would tell
+    known->second = quant::hash_of(possible_plan(context_, config_at(point), point));
+  } catch (const Error&) {  // which a trial would tell
+  }
+  return known->second;
+}
+
+Foresight::Question Foresight::question(const search::Point& point, double factor) {
+  const std::string& plan = hash_at(point);
+  const std::string trial = is_exact_ ? "" : std::to_string(begun_with_);
+  return {point, factor, plan, hash_of(hash_ + ' ' + trial + ' ' + plan + ' ' + Json(factor).dump())};
+}
+
+std::optional<bool> Foresight::answered(const Question& question) const {
+  if (question.plan.empty()) return false;
+  const auto found = known_.find(question.plan);
+  if (found == known_.end()) return std::nullopt;
+  const bool enough = is_enough(found->second.value, question.factor);
+  if (found->second.at_best && enough) return std::nullopt;
+  return enough;
+}
+
+// -> whether the model has told its worth; one that does not run or cannot be compared has none.
+bool Foresight::look_at(const Question& question) {
+  try {
+    const quant::Config config = config_at(question.point);
+    const quant::Plan plan = possible_plan(context_, config, question.point);
+    known_.insert_or_assign(question.plan, value_of(model_of(config, plan), question.factor));
+    return true;
+  } catch (const Error&) {
+    known_.insert_or_assign(question.plan, Known{std::numeric_limits<double>::quiet_NaN()});
     return false;
   }
+}
+
+SharedForesight shared_foresight(const search::Study& study) {
+  if (!study.is_shared()) return {};
+  return {study.sharing()->answers(), study.id()};
+}
+
+void Foresight::go(const Way& way) {
+  struct FarEnough {};
+  constexpr size_t ahead = 8;
+  if (shared_.answers == nullptr) return way([this](const search::Point& point, double factor) { return meets(point, factor); });
+  for (;;) {
+    std::vector<Question> open;
+    try {
+      way([&](const search::Point& point, double factor) {
+        if (!rounded_) return false;
+        Question asked = question(point, factor);
+        if (const auto answer = answered(asked)) return *answer;
+        if (std::ranges::find(open, asked.text, &Question::text) == open.end()) open.push_back(std::move(asked));
+        if (open.size() == ahead) throw FarEnough();
+        return false;
+      });
+    } catch (const FarEnough&) {
+    }
+    if (open.empty()) return;
+    find_answers(open);
+  }
+}
+
+// One at least: whoever finds all of them taken looks at the first, too, as who took it may have died.
+void Foresight::find_answers(const std::vector<Question>& open) {
+  std::vector<std::string> texts;
+  for (const Question& question : open) texts.push_back(question.text);
+  const auto said = shared_.answers->ask(shared_.study, texts);
+  for (const Question& question : open) {
+    const auto answer = said.answers.find(question.text);
+    if (answer == said.answers.end()) continue;
+    if (const auto known = known_from(answer->second)) known_.insert_or_assign(question.plan, *known);
+  }
+  const auto mine = std::ranges::find(open, said.mine.value_or(open.front().text), &Question::text);
+  if (mine == open.end() || answered(*mine)) return;
+  if (look_at(*mine)) shared_.answers->answer(shared_.study, mine->text, to_json(known_.at(mine->plan)));
+}
+
+void Foresight::prepare(const search::Point& point) const {
+  if (!can_tell()) return;
+  const quant::Config config = quant::while_rounding(quant::parse_config(words_of(context_.space, point)));
+  if (takes_long(config, plan_of(context_, config))) rounded_plan(context_, config);
 }
 
 graph::Model Foresight::model_of(const quant::Config& config, const quant::Plan& plan) const {

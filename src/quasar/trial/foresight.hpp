@@ -13,8 +13,12 @@
 // A judge other than ONNX Runtime takes longer to open a model than to run it on the samples (OpenVINO 110 ms for MobileNet, ONNX
 // Runtime a tenth of that). So ONNX Runtime's processor stands in for it, and what both differ by for the trial is taken off:
 //   v(point) ≈ v(trial) + v_ORT(point) − v_ORT(trial)
+//
+// Processes that share a study share what they foresee. Each goes the same way, and looks at the next model on it that no other
+// process looks at. While an answer is missing, it goes on as if that were no, which most answers are.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -24,12 +28,20 @@
 
 namespace quasar::tune {
 
+// With whom what is foreseen is shared; nullptr: with nobody.
+struct SharedForesight {
+  search::Answers* answers = nullptr;
+  int64_t study = -1;
+};
+SharedForesight shared_foresight(const search::Study& study);
+
 class Foresight {
  public:
   static constexpr size_t quick_layers = 16;  // with at most 2²⁰ weights in all
 
-  // `context` outlives it. `quick`: so many small layers are rounded in no time.
-  explicit Foresight(const TrialContext& context, size_t quick = quick_layers) : context_(context), quick_(quick) {}
+  // `context` and what `shared` names outlive it. `quick`: so many small layers are rounded in no time.
+  explicit Foresight(const TrialContext& context, size_t quick = quick_layers, SharedForesight shared = {})
+      : context_(context), quick_(quick), shared_(shared) {}
 
   // From now on codes are those of this trial's model before anything was given up after rounding; it is rounded again where
   // rounding has forgotten it. -> whether anything can be foreseen from it. Not where little was rounded, as trials are quick
@@ -42,12 +54,31 @@ class Foresight {
   // model can be made, and where begin() said no. Models with the same plan are looked at once.
   bool meets(const search::Point& point, double factor = 1);
 
+  // As meets().
+  using Asking = std::function<bool(const search::Point&, double factor)>;
+  // Asks of points one after the other; which, depends on nothing but the answers.
+  using Way = std::function<void(const Asking&)>;
+
+  // Goes the way to its end, by itself or together with other processes. The way begins anew with each answer of theirs, and only
+  // its last run hears nothing but answers of meets().
+  void go(const Way& way);
+
+  // What begin() needs of a trial at this point that another process runs, made meanwhile. May throw Error, as its trial would.
+  void prepare(const search::Point& point) const;
+
   size_t samples_run() const { return samples_run_; }  // by models that meets() has looked at, all together
 
  private:
   struct Known {
     double value = 0;
     bool at_best = false;  // not all samples were looked at: those that are left may be as good as can be
+  };
+
+  struct Question {
+    search::Point point;
+    double factor = 1;
+    std::string plan;  // its hash; "": none is possible
+    std::string text;  // for others: the same only where their answer is this one's
   };
 
   bool can_tell() const;
@@ -60,9 +91,18 @@ class Foresight {
   void choose_samples(const std::vector<double>& values);
   void draw(const std::vector<double>& values);
   Known value_of(const graph::Model& model, double factor);
+  quant::Config config_at(const search::Point& point) const;
+  const std::string& hash_at(const search::Point& point);
+  Question question(const search::Point& point, double factor);
+  std::optional<bool> answered(const Question& question) const;  // nullopt: not known yet
+  bool look_at(const Question& question);
+  void find_answers(const std::vector<Question>& open);
+  static Json to_json(const Known& known);
+  static std::optional<Known> known_from(const Json& json);
 
   const TrialContext& context_;
   const size_t quick_;
+  const SharedForesight shared_;
   std::optional<quant::Plan> rounded_;
   int64_t begun_with_ = -1;      // the trial's number
   std::string hash_;             // of that plan
@@ -70,11 +110,12 @@ class Foresight {
   std::vector<size_t> order_;    // of the samples that are looked at; empty: all are scored, as the metric is no mean
   std::vector<double> weights_;  // v(point) = base_ + Σ over these of weights_[i] v_i(point)
   double base_ = 0;
-  double shift_ = 0;                    // v(trial) − v_ORT(trial); 0: the judge itself is asked
-  std::vector<double> lost_;            // by sample, the most that the trial or another model has lost on it
-  std::optional<double> best_ = {};     // value of any sample
-  bool is_exact_ = true;                // all samples are looked at, by the judge
-  std::map<std::string, Known> known_;  // by hash of the plan
+  double shift_ = 0;                           // v(trial) − v_ORT(trial); 0: the judge itself is asked
+  std::vector<double> lost_;                   // by sample, the most that the trial or another model has lost on it
+  std::optional<double> best_ = {};            // value of any sample
+  bool is_exact_ = true;                       // all samples are looked at, by the judge
+  std::map<std::string, Known> known_;         // by hash of the plan
+  std::map<std::string, std::string> hashes_;  // of plans, by hash of the point
   size_t samples_run_ = 0;
 };
 

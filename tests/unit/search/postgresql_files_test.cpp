@@ -1,4 +1,4 @@
-// Files that studies keep in a PostgreSQL database.
+// Files that studies keep in a PostgreSQL database, and answers that processes share there.
 #include <gtest/gtest.h>
 
 #include "quasar/base/file.hpp"
@@ -43,6 +43,27 @@ std::string bytes_of(size_t count, size_t seed) {
   std::string out(count, '\0');
   for (size_t i = 0; i < count; ++i) out[i] = static_cast<char>((i * 31 + i / 251 + seed) & 255);
   return out;
+}
+
+// Each question is one process's, in the order that it asks in; answers are everybody's.
+TEST_F(StudyFiles, AnswersAreShared) {
+  const StudyRecord one = study("one"), two = study("two");
+  const auto other = open_storage(server->url());
+  Answers &mine = *storage->sharing()->answers(), &theirs = *other->sharing()->answers();
+  const std::vector<std::string> questions{"z", "a'\"", "m"};
+  EXPECT_EQ(mine.ask(one.id, questions).mine, "z");
+  EXPECT_EQ(theirs.ask(one.id, questions).mine, "a'\"");
+  EXPECT_TRUE(theirs.ask(one.id, std::span(questions).first(2)).answers.empty());
+  mine.answer(one.id, "z", {1.5, true});
+  mine.answer(one.id, "z", {2.5, true});  // too late
+  const auto known = theirs.ask(one.id, questions);
+  EXPECT_EQ(known.mine, "m");
+  ASSERT_EQ(known.answers.size(), 1U);
+  EXPECT_EQ(known.answers.at("z"), Json({1.5, true}));
+  EXPECT_EQ(mine.ask(one.id, questions).mine, std::nullopt) << "all are taken";
+  EXPECT_EQ(mine.ask(two.id, questions).mine, "z") << "another study's";
+  storage->remove(one);
+  EXPECT_EQ(server->ask("SELECT COUNT(*) FROM quasar_answers"), "1\n");
 }
 
 TEST_F(StudyFiles, ComeBackByteByByte) {

@@ -358,7 +358,39 @@ void expect_one_pulse(Place& place) {
   EXPECT_EQ(led->leader_message().heartbeat.grace, 7);
 }
 
+// Whoever waits for another's trial makes its point ready, once, and nobody does so for a trial of his own.
+void expect_readiness(Place& place) {
+  const Space space = space_of(3);
+  std::mutex guard;
+  std::map<double, std::set<size_t>> tried, ready;
+  std::atomic<int> calls = 0;
+  in_processes(place, place.study(), 2, [&](size_t process, Study& study) {
+    const auto note = [&](std::map<double, std::set<size_t>>& to, const Point& point) {
+      const std::scoped_lock lock(guard);
+      to[point.find("a")->get<double>()].insert(process);
+    };
+    const Meanwhile meanwhile = [&](const Point& point) {
+      ++calls;
+      note(ready, point);
+      throw Error("nothing came of it");
+    };
+    Sequence sequence({.stage = "s", .meanwhile = meanwhile}, study, space, {}, [&](RunningTrial& job) -> Outcome {
+      note(tried, job.point());
+      std::this_thread::sleep_for(150ms);
+      return {.values = {value_of(job)}};
+    });
+    for (uint64_t i = 0; i < 3; ++i) sequence.evaluate(space.at(i));
+  });
+  EXPECT_LE(calls, 3);
+  EXPECT_GT(calls, 0);
+  for (const auto& [point, processes] : ready) {
+    EXPECT_EQ(tried[point].size(), 1U);
+    EXPECT_NE(tried[point], processes);
+  }
+}
+
 void expect_all(Place& place) {
+  expect_readiness(place);
   expect_broken_workers_leave(place);
   expect_one_pulse(place);
   expect_no_point_twice(place);

@@ -3,6 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <map>
+#include <utility>
+
 #include "quasar/job/precision.hpp"
 #include "unit/tune/scored_trials.hpp"
 
@@ -92,6 +96,81 @@ TEST(Foresight, RefusesAsSoonAsNoRestCanHelp) {
   EXPECT_FALSE(foresight.meets(point, 0.201)) << "what was seen so far is no value";
   EXPECT_GT(foresight.samples_run(), first);
   EXPECT_TRUE(foresight.meets(point, 0.199));
+}
+
+// What another process would have taken and answered, in memory.
+class SharedInMemory final : public search::Answers {
+ public:
+  Known ask(int64_t /*study*/, std::span<const std::string> questions) override {
+    Known out;
+    for (const auto& question : questions) {
+      const auto found = said_.find(question);
+      if (found != said_.end() && !found->second.is_null()) out.answers.insert(*found);
+      const bool is_free = found == said_.end();
+      if (!is_free || out.mine) continue;
+      said_[question] = nullptr;
+      if (leave_first && std::exchange(leave_first, false)) continue;  // another process has just taken it
+      out.mine = question;
+    }
+    return out;
+  }
+  void answer(int64_t /*study*/, const std::string& question, const Json& answer) override {
+    given.push_back(question);
+    if (said_[question].is_null()) said_[question] = answer;
+  }
+  void say(const std::string& question, const Json& answer) { said_[question] = answer; }
+
+  std::vector<std::string> given;
+  bool leave_first = false;
+
+ private:
+  std::map<std::string, Json> said_;
+};
+
+struct Walker {
+  explicit Walker(const MadeUpTrials& trials, SharedInMemory* shared)
+      : foresight(trials.trial_context(), 0, {.answers = shared, .study = 1}) {
+    const search::Point from = with(trials, rounded);
+    EXPECT_TRUE(foresight.begin(finished(from, scored(trials, from))));
+    for (const char* node : {"softmax", "head/fc", "stem/conv"})
+      points.push_back(with(trials, {{"algorithms", "adaquant"}, {precision_of(node), in_float}}));
+  }
+  std::vector<bool> go() {
+    std::vector<bool> heard;
+    foresight.go([&](const Foresight::Asking& meets) {
+      heard.clear();
+      for (const auto& point : points) heard.push_back(meets(point, 1));
+    });
+    return heard;
+  }
+  Foresight foresight;
+  std::vector<search::Point> points;
+};
+
+TEST(Foresight, IsSharedWithOtherProcesses) {
+  const MadeUpTrials trials(words_for(1.1 * distance(softmax_in_float, 16), 16));
+  SharedInMemory shared;
+  Walker alone(trials, nullptr), one(trials, &shared), two(trials, &shared);
+  const std::vector<bool> expected = alone.go();
+  EXPECT_NE(std::ranges::count(expected, true), 0);
+  EXPECT_NE(std::ranges::count(expected, false), 0);
+  shared.leave_first = true;
+  EXPECT_EQ(one.go(), expected);
+  EXPECT_EQ(shared.given.size(), expected.size()) << "what another process took and never answered is looked at, too";
+  EXPECT_EQ(two.go(), expected);
+  EXPECT_EQ(two.foresight.samples_run(), 0U) << "all of it was known";
+}
+
+TEST(Foresight, BelievesNoAnswerThatMakesNoSense) {
+  const MadeUpTrials trials(words_for(1.1 * distance(softmax_in_float, 16), 16));
+  SharedInMemory first, forged;
+  Walker alone(trials, nullptr), one(trials, &first), two(trials, &forged);
+  const std::vector<bool> expected = alone.go();
+  one.go();
+  const std::vector<Json> nonsense{"yes", {0.0, true}, {0.0}};
+  ASSERT_EQ(first.given.size(), nonsense.size());
+  for (size_t i = 0; i < nonsense.size(); ++i) forged.say(first.given[i], nonsense[i]);
+  EXPECT_EQ(two.go(), expected);
 }
 
 TEST(Foresight, SaysNothingWhereTrialsAreQuick) {

@@ -17,6 +17,7 @@
 #include "quasar/base/system/socket.hpp"
 #include "quasar/search/enqueued.hpp"
 #include "quasar/search/optuna/relational.hpp"
+#include "quasar/search/postgresql/postgresql_answers.hpp"
 #include "quasar/search/postgresql/postgresql_files.hpp"
 #include "quasar/search/postgresql/postgresql_session.hpp"
 #include "quasar/search/postgresql/server_watch.hpp"
@@ -62,6 +63,7 @@ class Postgresql final : public Relational, public Sharing {
 
   Sharing* sharing() override { return this; }
   FileStore* files() override { return &files_; }
+  Answers* answers() override { return &answers_; }
 
   void remove(const StudyRecord& study) override {
     Relational::remove(study);
@@ -516,9 +518,10 @@ class Postgresql final : public Relational, public Sharing {
   Log death_log_;
   PreparedStatements statements_;
   const optuna::Prepared prepared_{sql_, statements_};
-  PostgresqlFiles files_{[this](const auto& work) { guarded([&] { work(sql_); }); },
-                         "SELECT pg_advisory_xact_lock(" + std::to_string(lock_class) + ", " + std::to_string(schema_lock) + ")",
-                         address_.shown};
+  const std::string lock_of_tables_ =
+      "SELECT pg_advisory_xact_lock(" + std::to_string(lock_class) + ", " + std::to_string(schema_lock) + ")";
+  PostgresqlFiles files_{[this](const auto& work) { guarded([&] { work(sql_); }); }, lock_of_tables_, address_.shown};
+  PostgresqlAnswers answers_{[this](const auto& work) { guarded([&] { work(sql_, statements_); }); }, lock_of_tables_};
 };
 
 }  // namespace

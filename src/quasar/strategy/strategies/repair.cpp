@@ -39,13 +39,14 @@ class Repairing {
  public:
   explicit Repairing(const StrategyContext& context)
       : context_(context),
-        foresight_(*context.trial_context),
+        foresight_(*context.trial_context, Foresight::quick_layers, shared_foresight(context.study)),
         notes_(context, rungs_of(context.job.tuning.approach, context.job.spaces.front(), context.trial_context->model,
                                  context.trial_context->target)),
         sequence_({.seed = context.job.seed,
                    .n_jobs = static_cast<size_t>(context.job.n_jobs),
                    .stage = "repair",
                    .listener = context.listener,
+                   .meanwhile = [this](const Point& point) { foresight_.prepare(point); },
                    .stop = context.stop,
                    .begin = context.begin},
                   context.study, context.space, exit_policy(context.job.limits), context.objective) {}
@@ -221,10 +222,13 @@ class Repairing {
   // The fewest, without any trial; 0: nobody can tell.
   size_t enough_by_foresight(const Rung& rung, const Nodes& nodes, const Ranked& ranking) {
     size_t enough = 0;
-    find_shortest(ranking, [&](size_t k) {
-      if (!foresight_.meets(point_on(rung, nodes, k))) return Verdict::too_little;
-      enough = enough == 0 ? k : std::min(k, enough);
-      return Verdict::enough;
+    foresight_.go([&](const Foresight::Asking& meets) {
+      enough = 0;
+      find_shortest(ranking, [&](size_t k) {
+        if (!meets(point_on(rung, nodes, k), 1)) return Verdict::too_little;
+        enough = enough == 0 ? k : std::min(k, enough);
+        return Verdict::enough;
+      });
     });
     return enough;
   }
