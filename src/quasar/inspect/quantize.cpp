@@ -92,13 +92,29 @@ Quantized without_samples(const graph::Model& model, const Means& means, const q
   return {.model = quant::written(model, plan), .plan = plan, .config = means.config, .graph = model};
 }
 
-// What a processor that shifts would find wrong: what is excluded may stand in the way of its rules.
+// What a processor that shifts would find wrong: what is excluded, or came in codes, may stand in the way of its rules. A note
+// for each rule, by the first of its nodes.
 void note_broken_rules(Quantized& done) {
   std::vector<std::string>& notes = done.plan.notes;
+  struct Broken {
+    std::string rule, node, what;
+    size_t nodes = 1;
+  };
+  std::vector<Broken> all;
   for (const auto& violation : quant::violations(done.model)) {
     const std::string known = "rule " + violation.rule + " could not be kept at " + violation.node + ": ";
     const auto same = [&](const std::string& note) { return note.starts_with(known); };
-    if (std::ranges::none_of(notes, same)) notes.push_back(known + violation.what);
+    if (std::ranges::any_of(notes, same)) continue;
+    const auto before = std::ranges::find(all, violation.rule, &Broken::rule);
+    if (before == all.end()) {
+      all.push_back({violation.rule, violation.node, violation.what});
+    } else {
+      before->nodes++;
+    }
+  }
+  for (const Broken& one : all) {
+    const std::string more = one.nodes == 1 ? "" : " and " + std::to_string(one.nodes - 1) + " more";
+    notes.push_back("rule " + one.rule + " could not be kept at " + one.node + more + ": " + one.what);
   }
 }
 

@@ -123,10 +123,6 @@ bool is_quantized(const NodeInPairs& node, const graph::Model& model) {
   return std::ranges::all_of(roles->activations, in_pair) && (!roles->weight || in_pair(roles->weight->input));
 }
 
-}  // namespace
-
-namespace {
-
 // What makes floats of the sums of a product whose scales are found at run time: Cast, the scales' product, the product with it,
 // and a bias.
 void add_scaling(const graph::Node& sums, const graph::Index& index, std::set<std::string>& out) {
