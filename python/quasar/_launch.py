@@ -38,7 +38,7 @@ def processes() -> Optional[int]:
 
 def refuse_launches() -> None:
     """For workers=, alike in every process: raises QuasarError where several were started together."""
-    if processes() != 1:
+    if not is_first() or (processes() or 1) > 1:
         raise _core.QuasarError("workers= is for a script that is started once; of one that mpirun or srun starts several times all processes work, without it")
 
 

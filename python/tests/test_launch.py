@@ -4,7 +4,11 @@ import os
 import subprocess
 import sys
 import unittest
+import unittest.mock
 from pathlib import Path
+
+import quasar
+from quasar import _launch
 
 from digits import Case
 from postgresql import postgresql
@@ -139,6 +143,14 @@ class Launched(Case):
         self.assertEqual([code for code, _, _ in ended], [1, 1], ended)
         for _, _, messages in ended:
             self.assertIn("all processes work, without it", messages)
+
+    def test_a_batch_job_without_srun_was_started_once(self):
+        batch = {"SLURM_JOB_ID": "7", "SLURM_PROCID": "0"}
+        with unittest.mock.patch.dict(os.environ, batch):
+            _launch.refuse_launches()
+        for step in ({"SLURM_PROCID": "0", "SLURM_STEP_NUM_TASKS": "2"}, {"SLURM_PROCID": "1"}):
+            with unittest.mock.patch.dict(os.environ, batch | step), self.assertRaisesRegex(quasar.QuasarError, "started once"):
+                _launch.refuse_launches()
 
     def test_the_others_end_with_a_first_one_that_fails(self):
         os.mkdir("out")

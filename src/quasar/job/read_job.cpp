@@ -228,6 +228,10 @@ void give_accuracy_of_budget(Json& words) {
       throw Error(std::string(key) +
                   " beside budget.accuracy, which says what may be lost and makes a cost small: keep one of them");
   }
+  for (const char* key : {"direction", "search_metric_tolerance"}) {
+    if (!words.value(key, Json()).is_null())
+      throw Error(std::string(key) + " has no effect beside budget.accuracy, which says what may be lost: leave it out");
+  }
   Json criterion = found->criterion;
   const bool says_metric = !words.value("search_metric", Json()).is_null() || !words.value("search_evaluator", Json()).is_null();
   if (!says_metric && !criterion.contains("metrics")) criterion["metrics"] = {{metric_of_goal(words), 1}};

@@ -95,6 +95,9 @@ std::optional<std::array<float, 2>> choices_of(const graph::Node& where, const g
   if (!where.is("Where")) return std::nullopt;
   const auto a = graph::single_value(where.inputs[1], model), b = graph::single_value(where.inputs[2], model);
   if (!a || !b || std::isnan(*a) || std::isnan(*b) || (*a == 0) == (*b == 0)) return std::nullopt;
+  constexpr float absurd = 1e30F;  // what is lower than −10⁴, or beyond this, hides places from a Softmax
+  const float larger = std::max(*a, *b);
+  if (larger > furthest_choice && larger < absurd) return std::nullopt;
   return std::array{std::clamp(*a, -furthest_choice, furthest_choice), std::clamp(*b, -furthest_choice, furthest_choice)};
 }
 

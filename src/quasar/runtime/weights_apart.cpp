@@ -46,7 +46,10 @@ void WeightsApart::put_back(graph::Model& other) const {
 }
 
 WeightsApart apart_for_types(const graph::Model& model) {
-  return taken_apart(model, [](const std::string&, const Tensor&) { return true; });
+  const graph::Index index(model);
+  const auto is_onnx = [](const graph::Node* reader) { return reader->domain.empty(); };  // others may want constants
+  return taken_apart(model,
+                     [&](const std::string& name, const Tensor&) { return std::ranges::all_of(index.consumers(name), is_onnx); });
 }
 
 WeightsApart apart_for_clean_up(const graph::Model& model) {

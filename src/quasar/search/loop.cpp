@@ -124,7 +124,9 @@ bool Loop::use_meanwhile(std::unique_lock<std::mutex>& lock) {
   try {
     const CancelScope scope(stop_.token());
     options_.meanwhile(point);
-  } catch (const Error&) {  // the trial tells it
+  } catch (const Cancelled&) {
+    throw;
+  } catch (const std::exception&) {  // the trial tells it
   }
   lock.lock();
   return true;

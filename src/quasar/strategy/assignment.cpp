@@ -51,7 +51,8 @@ class Writing {
       if (problem.least == i) minimize_crossings(cost);
       if (std::isfinite(cost.most)) bound(cost);
     }
-    if (problem.least) bound({.name = "loss", .parts = problem.loss, .most = problem.most_loss});
+    if (problem.least && std::isfinite(problem.most_loss))
+      bound({.name = "loss", .parts = problem.loss, .most = problem.most_loss});
   }
 
   // At least one group has another precision.

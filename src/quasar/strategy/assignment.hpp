@@ -51,7 +51,7 @@ struct AssignmentProblem {
   InParts loss;
   std::vector<BoundedCost> costs;
   std::optional<size_t> least = {};  // the cost that is minimized, and then the loss is bounded
-  double most_loss = 0;              // by this
+  double most_loss = 0;              // by this; infinite: it is not
 
   size_t groups() const { return loss.single.size(); }
 };

@@ -178,6 +178,7 @@ double BudgetLoss::as_loss(double estimate) const {
 }
 
 double BudgetLoss::as_estimate(double loss) const {
+  if (std::ranges::none_of(seen_, [](const Seen& one) { return one.squared > 0; })) return HUGE_VAL;
   return (squares_ ? loss * std::abs(loss) : loss) / unit_;
 }
 

@@ -30,7 +30,7 @@ class BudgetLoss {
 
   // What parts() gives, as a loss of trials; before the first one: as the distance of outputs.
   double as_loss(double estimate) const;
-  // The way back.
+  // The way back; infinite as long as no trial has lost anything, as what estimates mean in its unit is unknown then.
   double as_estimate(double loss) const;
 
  private:

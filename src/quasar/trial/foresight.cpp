@@ -76,6 +76,7 @@ bool Foresight::begin(const search::Trial& trial) {
   const bool exact_before = is_exact_;
   if (!scores_as(trial)) {
     rounded_.reset();
+    known_.clear();
     return false;
   }
   // What other codes are worth, or what was estimated from another trial, is known no longer.
@@ -224,7 +225,7 @@ void Foresight::go(const Way& way) {
   struct FarEnough {};
   constexpr size_t ahead = 8;
   if (shared_.answers == nullptr) return way([this](const search::Point& point, double factor) { return meets(point, factor); });
-  for (;;) {
+  while (shared_.answers != nullptr) {
     std::vector<Question> open;
     try {
       way([&](const search::Point& point, double factor) {
@@ -240,13 +241,21 @@ void Foresight::go(const Way& way) {
     if (open.empty()) return;
     find_answers(open);
   }
+  go(way);
 }
 
 // One at least: whoever finds all of them taken looks at the first, too, as who took it may have died.
 void Foresight::find_answers(const std::vector<Question>& open) {
   std::vector<std::string> texts;
   for (const Question& question : open) texts.push_back(question.text);
-  const auto said = shared_.answers->ask(shared_.study, texts);
+  search::Answers::Known said;
+  try {
+    said = shared_.answers->ask(shared_.study, texts);
+  } catch (const search::ConnectionLost&) {
+    throw;
+  } catch (const Error&) {  // a role that may not make the table
+    shared_.answers = nullptr;
+  }
   for (const Question& question : open) {
     const auto answer = said.answers.find(question.text);
     if (answer == said.answers.end()) continue;
@@ -254,7 +263,8 @@ void Foresight::find_answers(const std::vector<Question>& open) {
   }
   const auto mine = std::ranges::find(open, said.mine.value_or(open.front().text), &Question::text);
   if (mine == open.end() || answered(*mine)) return;
-  if (look_at(*mine)) shared_.answers->answer(shared_.study, mine->text, to_json(known_.at(mine->plan)));
+  if (look_at(*mine) && shared_.answers != nullptr)
+    shared_.answers->answer(shared_.study, mine->text, to_json(known_.at(mine->plan)));
 }
 
 void Foresight::prepare(const search::Point& point) const {

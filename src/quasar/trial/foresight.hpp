@@ -102,7 +102,7 @@ class Foresight {
 
   const TrialContext& context_;
   const size_t quick_;
-  const SharedForesight shared_;
+  SharedForesight shared_;
   std::optional<quant::Plan> rounded_;
   int64_t begun_with_ = -1;      // the trial's number
   std::string hash_;             // of that plan

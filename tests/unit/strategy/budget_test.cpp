@@ -131,6 +131,28 @@ TEST_F(Budgets, WithAnAccuracyTheModelIsWithinFivePercentOfTheSmallestThatKeepsI
   }
 }
 
+// Of a share that 8 bits lose nothing of: the first trials say nothing of what a loss is in the unit of estimates.
+TEST_F(Budgets, WhereEightBitsLoseNothingTheSmallestIsFoundAllTheSame) {
+  Json words = five_groups(1.0);
+  words["budget"] = {
+      {"accuracy", {{"criterion", "absolute"}, {"tolerable_loss", 0.011}}}, {"precisions", {"int4", "quantized"}}, {"groups", 5}};
+  words["search_metric"] = "top1";
+  MadeUpTrials trials(words);
+  const BudgetChoices choices(*trials.job.budget, trials.job.spaces.front(), trials.setting.spaces.each.front(),
+                              trials.setting.model, *trials.setting.target);
+  const double was = trials.trial_context().evaluator.reference().at("top1").value;
+  const Finding finding = trials.run([&](const search::Point& point) {
+    double groups = 0;  // in 4 bits: one costs nothing, each further one a hundredth
+    for (size_t g = 0; g < choices.groups().nodes.size(); g++) {
+      const auto in_int4 = [&](const std::string& node) { return precision_at(point, node) != Json(quantized); };
+      if (std::ranges::any_of(choices.groups().nodes[g], in_int4)) groups++;
+    }
+    return Measures{{"top1", was - 0.01 * std::max(0.0, groups - 1)}, {"bytes", 100000 - 5000 * groups}};
+  });
+  ASSERT_TRUE(finding.winner) << finding.result.reason;
+  EXPECT_EQ(trials.study.at(*finding.winner).values.front(), 90000) << "two groups in 4 bits";
+}
+
 // A loss that no model has.
 TEST_F(Budgets, OfAnAccuracyThatNothingReachesEndWithTheNearest) {
   Json words = five_groups(1.0);

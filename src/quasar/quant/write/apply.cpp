@@ -222,10 +222,19 @@ class Rewriting {
     if (same != known.end()) return *same;
     known.push_back(names_.fresh(wish));
     const bool fits = in_memory_ + tensor.bytes().size() <= most_in_memory;
-    out_.initializers[known.back()] = fits ? tensor : graph::in_scratch_file(tensor);
+    out_.initializers[known.back()] = fits ? tensor : kept_in_file(tensor);
     if (fits) in_memory_ += tensor.bytes().size();
     if (!fits) give_back_memory();  // of the layers before
     return known.back();
+  }
+
+  // In memory where there is no room for temporary files.
+  static Tensor kept_in_file(const Tensor& tensor) {
+    try {
+      return graph::in_scratch_file(tensor);
+    } catch (const Error&) {
+      return tensor;
+    }
   }
 
   // Such nodes read and write float values.

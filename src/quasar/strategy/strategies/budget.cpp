@@ -36,6 +36,7 @@ constexpr int64_t usual_trials = 40;
 constexpr size_t in_vain = 10;           // assignments in a row that are no better end the way through them
 constexpr double hopeless = 1.5;         // times the best loss that an assignment is estimated to have
 constexpr double hopeful = 1.25;         // times the loss that is allowed, which cheaper assignments may be estimated to have
+constexpr double alike = 0.005;          // of a cost that is made small: no difference
 constexpr double costlier = 1.1;         // times the cost of the best one, where a cost is made small
 constexpr size_t most_misses = 200;      // assignments whose models turn out to be too large, or impossible
 constexpr size_t until_tightened = 4;    // of those in a row
@@ -99,7 +100,7 @@ class Budgeting {
       loss_->learn(all, lost_by(*trial, context_));
       excluded_.push_back(all);
       is_new(all);
-      if (best_ && best_->number == trial->number) best_assignment_ = all;
+      if (best_ && (best_->number == trial->number || makes_cost_small())) best_assignment_ = all;  // no other was tried yet
     }
     take_estimates();
   }
@@ -212,7 +213,7 @@ class Budgeting {
   bool is_hopeless(const BestAssignment& next) const {
     if (makes_cost_small()) {
       const auto cost = [&](const Assignment& assignment) { return problem_.costs[*problem_.least].of(assignment); };
-      return loss_->as_loss(next.loss) > hopeless * context_.job.aim.criterion->tolerable_loss
+      return next.loss > hopeless * loss_->as_estimate(context_.job.aim.criterion->tolerable_loss)
                  ? best_.has_value()
                  : best_assignment_ && cost(next.assignment) > costlier * cost(*best_assignment_);
     }
@@ -269,8 +270,11 @@ class Budgeting {
     return better;
   }
 
+  // Costs that are alike may be noise: then the nearer one.
   bool is_better(const Trial& one, const Trial& other) const {
-    if (makes_cost_small()) return one.values.front() < other.values.front();
+    const double cost = one.values.front(), before = other.values.front();
+    const double apart = makes_cost_small() ? alike * before : HUGE_VAL;
+    if (std::abs(cost - before) > apart) return cost < before;
     return lost_by(one, context_) < lost_by(other, context_);
   }
 
