@@ -33,12 +33,15 @@ def _number(*names: str) -> Optional[int]:
 
 def processes() -> Optional[int]:
     """How many were started together; 1: this one alone; None: the launcher does not say."""
-    return _number("OMPI_COMM_WORLD_SIZE", "SLURM_STEP_NUM_TASKS") if _core.launch() else 1
+    mpirun = any(name.startswith(("PMIX_NAMESPACE", "OMPI_")) for name in os.environ)
+    if not _core.launch() or not (mpirun or "SLURM_STEP_ID" in os.environ):  # a batch job has its number, and a step what srun starts
+        return 1
+    return _number("OMPI_COMM_WORLD_SIZE", "SLURM_STEP_NUM_TASKS")
 
 
 def refuse_launches() -> None:
     """For workers=, alike in every process: raises QuasarError where several were started together."""
-    if not is_first() or (processes() or 1) > 1:
+    if processes() != 1:
         raise _core.QuasarError("workers= is for a script that is started once; of one that mpirun or srun starts several times all processes work, without it")
 
 

@@ -148,8 +148,8 @@ class Launched(Case):
         batch = {"SLURM_JOB_ID": "7", "SLURM_PROCID": "0"}
         with unittest.mock.patch.dict(os.environ, batch):
             _launch.refuse_launches()
-        for step in ({"SLURM_PROCID": "0", "SLURM_STEP_NUM_TASKS": "2"}, {"SLURM_PROCID": "1"}):
-            with unittest.mock.patch.dict(os.environ, batch | step), self.assertRaisesRegex(quasar.QuasarError, "started once"):
+        for more in ({"SLURM_STEP_ID": "0", "SLURM_STEP_NUM_TASKS": "2"}, {"SLURM_STEP_ID": "0"}, {"PMIX_NAMESPACE": "together"}):
+            with unittest.mock.patch.dict(os.environ, batch | more), self.assertRaisesRegex(quasar.QuasarError, "started once"):
                 _launch.refuse_launches()
 
     def test_the_others_end_with_a_first_one_that_fails(self):
