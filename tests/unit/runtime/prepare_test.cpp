@@ -321,14 +321,17 @@ TEST(Prepare, LargeWeightsStayWhereTheyAre) {
     EXPECT_EQ(out.initializers.at(name).bytes().data(), weight.bytes().data()) << name;
 }
 
-// x -> pair -> MatMul with float weights -> pair -> y.
+// x -> pair -> Conv with float weights -> pair -> y.
 graph::Model between_pairs() {
   graph::Model m = empty_model();
-  m.inputs = {float_value("x", {2, 8})};
-  m.outputs = {float_value("y", {2, 4})};
-  m.initializers = {{"w", random_tensor({8, 4}, 1)}, {"scale", Tensor::scalar(0.02F)}, {"zero", Tensor::scalar<uint8_t>(128)}};
+  m.inputs = {float_value("x", {1, 3, 6, 6})};
+  m.outputs = {float_value("y", {1, 4, 4, 4})};
+  m.initializers = {{"w", random_tensor({4, 3, 3, 3}, 1)},
+                    {"b", random_tensor({4}, 2)},
+                    {"scale", Tensor::scalar(0.02F)},
+                    {"zero", Tensor::scalar<uint8_t>(128)}};
   m.nodes = {node("QuantizeLinear", "q", {"x", "scale", "zero"}, {"x8"}),
-             node("DequantizeLinear", "d", {"x8", "scale", "zero"}, {"xd"}), node("MatMul", "product", {"xd", "w"}, {"p"}),
+             node("DequantizeLinear", "d", {"x8", "scale", "zero"}, {"xd"}), node("Conv", "conv", {"xd", "w", "b"}, {"p"}),
              node("QuantizeLinear", "q2", {"p", "scale", "zero"}, {"y8"}),
              node("DequantizeLinear", "d2", {"y8", "scale", "zero"}, {"y"})};
   return m;
@@ -337,7 +340,7 @@ graph::Model between_pairs() {
 // ONNX Runtime would, from 1.21 on; how that is done is chosen by a configuration.
 TEST(Prepare, WeightsBetweenPairsThatAModelCameWithStayInFloat) {
   const graph::Model prepared = prepare(between_pairs());
-  EXPECT_EQ(node_names(prepared), (std::vector<std::string>{"q", "d", "product", "q2", "d2"}));
+  EXPECT_EQ(node_names(prepared), (std::vector<std::string>{"q", "d", "conv", "q2", "d2"}));
   ASSERT_NE(prepared.initializer("w"), nullptr);
   EXPECT_EQ(prepared.initializer("w")->type(), DataType::float32);
 }
