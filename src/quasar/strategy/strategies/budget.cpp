@@ -36,7 +36,7 @@ constexpr int64_t usual_trials = 40;
 constexpr size_t in_vain = 10;           // assignments in a row that are no better end the way through them
 constexpr double hopeless = 1.5;         // times the best loss that an assignment is estimated to have
 constexpr double hopeful = 1.25;         // times the loss that is allowed, which cheaper assignments may be estimated to have
-constexpr double alike = 0.005;          // of a cost that is made small: no difference
+constexpr double alike = 0.005;          // of a time that is made small: no difference
 constexpr double costlier = 1.1;         // times the cost of the best one, where a cost is made small
 constexpr size_t most_misses = 200;      // assignments whose models turn out to be too large, or impossible
 constexpr size_t until_tightened = 4;    // of those in a row
@@ -270,10 +270,11 @@ class Budgeting {
     return better;
   }
 
-  // Costs that are alike may be noise: then the nearer one.
+  // Of equal costs, and of times whose difference may be noise, the nearer one.
   bool is_better(const Trial& one, const Trial& other) const {
     const double cost = one.values.front(), before = other.values.front();
-    const double apart = makes_cost_small() ? alike * before : HUGE_VAL;
+    const double noise = context_.job.budget->least == "latency" ? alike * before : 0;
+    const double apart = makes_cost_small() ? noise : HUGE_VAL;
     if (std::abs(cost - before) > apart) return cost < before;
     return lost_by(one, context_) < lost_by(other, context_);
   }
