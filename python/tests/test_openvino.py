@@ -16,6 +16,10 @@ try:
     import openvino
 except ImportError:
     openvino = None
+try:
+    import onnx
+except ImportError:
+    onnx = None
 needs_openvino = unittest.skipIf(openvino is None, "OpenVINO is not here: pip install openvino, or scripts/setup.sh --openvino")
 
 EIGHT_BITS = {"u8", "i8"}
@@ -129,6 +133,36 @@ class InOpenVino(Case):
         there, here = compiled(made), quasar.Session("q.onnx")  # which adds exactly
         difference = [numpy.abs(there(image[None])[0] - here(image[None])[0]).mean() for image in images]
         self.assertLess(float(numpy.mean(difference)), 0.02)
+
+
+def lstm(batch):
+    """x [12, batch, 8] -> LSTM of 16 units in both directions, with states of zeros as PyTorch's exporters write them -> y."""
+    rng = numpy.random.default_rng(4)
+    weights = {"w": (2, 64, 8), "r": (2, 64, 16), "b": (2, 128)}
+    held = [onnx.numpy_helper.from_array(rng.normal(0, 0.3, shape).astype(numpy.float32), name) for name, shape in weights.items()]
+    held.append(onnx.numpy_helper.from_array(numpy.zeros((2, 1, 16), numpy.float32), "state"))
+    node = onnx.helper.make_node("LSTM", ["x", "w", "r", "b", "", "state", "state"], ["y"], "lstm", hidden_size=16, direction="bidirectional")
+    value = onnx.helper.make_tensor_value_info
+    graph = onnx.helper.make_graph([node], "g", [value("x", 1, [12, batch, 8])], [value("y", 1, [12, 2, batch, 16])], held)
+    return onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 17)], ir_version=8)
+
+
+@needs_openvino
+@unittest.skipIf(onnx is None, "the package onnx is not here")
+class Recurrent(Case):
+    def test_lstm_computes_in_8_bits_where_a_rule_asks_for_it(self):
+        samples = numpy.random.default_rng(5).normal(0, 1, (16, 12, 1, 8)).astype(numpy.float32)
+        onnx.save(lstm(1), "lstm.onnx")
+        config = {"scheme": "U8S8_CHANNEL", "layer_type_config": [{"spec": "Int8Spec", "op_types": ["LSTM"]}]}
+        made = quasar.quantize("lstm.onnx", "q.onnx", config, [{"x": x} for x in samples], target="openvino")
+        self.assertIn("lstm", made.nodes)
+        model = compiled(made.model)
+        kinds = {facts["layerType"].astype(str): facts["runtimePrecision"].astype(str)
+                 for facts in (one.get_rt_info() for one in model.get_runtime_model().get_ordered_ops())}
+        self.assertIn(kinds["RNNSeq"], EIGHT_BITS)
+        reference = compiled(Path("lstm.onnx").read_bytes())
+        error = sum(numpy.sum((model(x)[0] - reference(x)[0]) ** 2) for x in samples) / sum(numpy.sum(reference(x)[0] ** 2) for x in samples)
+        self.assertLess(error ** 0.5, 0.1)
 
 
 @needs_openvino

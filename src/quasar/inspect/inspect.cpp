@@ -83,6 +83,7 @@ class Fate {
  private:
   static std::string role(const graph::Node& node, const quant::NodePlan& plan) {
     if (plan.form == quant::NodeForm::weights_only && node.is("Gather")) return "a table of codes (GatherBlockQuantized)";
+    if (plan.form == quant::NodeForm::pairs) return "weights as codes, computed in float";
     if (plan.form == quant::NodeForm::weights_only) return "float values, weights as codes (MatMulNBits)";
     return node.is("Gather") ? "a table of codes" : "scales of its input found at run time, weights as codes";
   }

@@ -8,13 +8,16 @@
 #include "quasar/quant/attention_masks.hpp"
 #include "quasar/quant/codes/scheme_words.hpp"
 #include "quasar/quant/config/exclude.hpp"
+#include "quasar/quant/config/fixed_shapes.hpp"
 #include "quasar/quant/config/recipes.hpp"
 #include "quasar/quant/dynamic_nodes.hpp"
 #include "quasar/quant/four_bit_values.hpp"
 #include "quasar/quant/given_ranges.hpp"
 #include "quasar/quant/integer_softmax.hpp"
 #include "quasar/quant/standalone.hpp"
+#include "quasar/quant/weight_memo.hpp"
 #include "quasar/quant/written_as.hpp"
+#include "quasar/stats/shapes.hpp"
 
 namespace quasar::quant {
 namespace {
@@ -165,6 +168,8 @@ class Placing {
       } else if (why = too_many_axes(node, roles); !why.empty()) {
         out_.skipped[name] = why;
       } else if (why = unfit_sizes(node, roles); !why.empty()) {
+        out_.skipped[name] = why;
+      } else if (why = open_batch(node); !why.empty()) {
         out_.skipped[name] = why;
       } else if (!target_.runs(node, roles, rule == nullptr ? config_ : own_config(*rule), why)) {
         out_.skipped[name] = why;
@@ -318,6 +323,21 @@ class Placing {
     return target_.obstacle_to_sizes(node, sizes);
   }
 
+  // "": the model says how many samples the operator reads, or the target need not know.
+  std::string open_batch(const graph::Node& node) {
+    if (without_samples_ || !target_.wants_fixed_batch(node)) return "";
+    if (!declared_) {
+      graph::Model fixed = model_;
+      fix_shapes(fixed, config_.fixed_shapes);
+      declared_ = memo_ != nullptr && config_.fixed_shapes.empty() ? memo_->shapes(model_) : stats::known_shapes(fixed);
+    }
+    const size_t batch = node.integer("layout", 0) != 0 ? 0 : 1;
+    const auto shape = declared_->find(node.inputs.front());
+    const bool known = shape != declared_->end() && shape->second.size() > batch && shape->second[batch] >= 0;
+    return known ? ""
+                 : "the model leaves the number of its samples open, which the target's kernel does not take (FixShapes sets it)";
+  }
+
   // "": no Softmax of 8 bits, or one that ONNX Runtime's integer kernel computes.
   std::string softmax_obstacle(const graph::Node& node, const LayerRule* rule) {
     const DataType type = (rule == nullptr ? config_.activation : rule->activation).type;
@@ -459,8 +479,9 @@ class Placing {
   const std::set<std::string>& barred_;
   WeightMemo* const memo_;  // may be null
   const std::map<std::string, std::string>& left_;
-  std::optional<std::set<std::string>> parts_;       // of functions; nullopt: nobody asked for them
-  std::optional<std::set<std::string>> gelu_parts_;  // asked for once, if at all
+  std::optional<std::set<std::string>> parts_;            // of functions; nullopt: nobody asked for them
+  std::optional<std::set<std::string>> gelu_parts_;       // asked for once, if at all
+  std::optional<std::map<std::string, Shape>> declared_;  // what the model says of its shapes; asked for once, if at all
   bool without_samples_ = false;
   const bool sampled_;  // whether values were observed, not only shapes known or ranges given
   std::map<std::string, ops::Roles> candidates_;

@@ -58,6 +58,28 @@ graph::Node matmul_nbits(const graph::Node& node, const NodePlan& plan, const Re
   return out;
 }
 
+bool is_recurrent(const graph::Node& node) {
+  return node.is("LSTM") || node.is("GRU");
+}
+
+// Of LSTM and GRU: W and R [directions, gates · hidden, …] as codes, one scale per gate and unit. ONNX Runtime (1.30) makes
+// floats of them in every run, which costs the more the fewer steps there are.
+std::optional<NodePlan> plan_stored(const graph::Node& node, const graph::Model& model, const Config& config, std::string& why) {
+  if (bits_of(config.weight.type) != 8) {
+    why = "its weights are stored in 8 bits only";
+    return std::nullopt;
+  }
+  Scheme scheme = config.weight;
+  if (scheme.granularity == Granularity::group) scheme.granularity = Granularity::channel;
+  NodePlan plan;
+  for (const size_t input : {1, 2}) {
+    const Tensor* weights = ops::constant_input(node, input, model);
+    if (!ops::is_quantizable_constant(weights, "weights", why)) return std::nullopt;
+    plan.constants.push_back({input, weight_params(*weights, 1, scheme)});
+  }
+  return plan;
+}
+
 std::optional<NodePlan> plan_product(const graph::Node& node, const graph::Model& model, const Config& config, std::string& why) {
   const auto roles = ops::roles_of(node, model, why);
   if (!roles) return std::nullopt;
@@ -92,8 +114,9 @@ bool has_weights_for(NodeForm form, const graph::Node& node, const graph::Model&
   const auto constant = [&](size_t input) { return ops::constant_input(node, input, model) != nullptr; };
   if (form == NodeForm::pairs) return false;
   if (node.is("MatMul") || node.is("Gemm")) return constant(1);
+  if (node.is("LSTM") || (node.is("GRU") && form == NodeForm::weights_only)) return constant(1) && constant(2);
   if (form != NodeForm::dynamic) return false;
-  return (node.is("LSTM") && constant(1) && constant(2)) || (node.is("Gather") && is_table(node, model));
+  return node.is("Gather") && is_table(node, model);
 }
 
 std::string why_no_float_data(const graph::Node& node, const std::set<std::string>& floats) {
@@ -111,7 +134,7 @@ std::set<std::string> nodes_for(NodeForm form, const graph::Model& model) {
 
 std::string why_not_alone(NodeForm form, const graph::Node& node, const graph::Model& model) {
   if (form != NodeForm::dynamic)
-    return std::string("with values in float, only weights of MatMul and Gemm are quantized") +
+    return std::string("with values in float, only constant weights of MatMul, Gemm, LSTM and GRU are quantized") +
            (node.is("Gather") && is_table(node, model) ? ", and tables that a rule names (layer_kinds: {table: UInt8Spec})" : "");
   const Tensor* table = node.is("Gather") ? ops::constant_input(node, 0, model) : nullptr;
   if (table != nullptr && table->type() == DataType::float32) {
@@ -129,6 +152,7 @@ std::string why_not_alone(NodeForm form, const graph::Node& node, const graph::M
 namespace {
 
 std::optional<NodePlan> plan_one(const graph::Node& node, const graph::Model& model, const Config& config, std::string& why) {
+  if (is_recurrent(node) && form_of(config.activation) == NodeForm::weights_only) return plan_stored(node, model, config, why);
   if (node.is("LSTM")) return plan_lstm(node, model, config, why);
   if (node.is("Conv")) return plan_conv(node, model, config, why);
   if (node.is("Gather")) {

@@ -1,6 +1,7 @@
 // Nodes that are quantized without Q/DQ pairs around them: they read and write float values, and hold the codes of their weights.
 //   weights only   MatMul, Gemm -> com.microsoft MatMulNBits: codes of 2, 4 or 8 bits in blocks along the inputs;
-//                  tables of Gather for which there is a rule -> GatherBlockQuantized
+//                  tables of Gather for which there is a rule -> GatherBlockQuantized;
+//                  LSTM, GRU -> codes of 8 bits, DQ before the operator, which computes in float
 //   dynamic        MatMul, Gemm -> DynamicQuantizeLinear, MatMulInteger (ONNX Runtime makes one kernel of them); with 4 bits or
 //                  in blocks -> MatMulNBits that multiplies in integers;
 //                  Conv that a rule names -> DynamicQuantizeLinear, ConvInteger;

@@ -61,6 +61,11 @@ class Target {
   virtual bool writes_float(const graph::Node& /*node*/, const Config& /*config*/) const { return false; }
   // Whether no pair stands on the model's outputs where the node that writes one can write floats.
   virtual bool outputs_in_float() const { return false; }
+  // Whether its integer kernel for the operator (LSTM, GRU) holds its own state, between -1 and 1, on the grid of what it reads,
+  // which reaches as far then.
+  virtual bool holds_state_on_grid(const graph::Node& /*node*/) const { return false; }
+  // Whether its integer kernel for the operator (LSTM, GRU) takes a number of samples that is fixed in the model only.
+  virtual bool wants_fixed_batch(const graph::Node& /*node*/) const { return false; }
   // The type in which a value is stored that `readers` inputs read, in a model of this opset; of the wanted width, the zero point
   // moves with it.
   virtual DataType activation_type(DataType wanted, size_t readers, int64_t opset) const = 0;

@@ -154,10 +154,18 @@ QuantParams ValueParams::own(const std::string& value, const Scheme& usual) {
     const auto length = at_.placement.softmaxes.find(producer->name);
     range.high = std::max(range.high, least_range_of_softmax(length == at_.placement.softmaxes.end() ? 0 : length->second));
   }
+  if (!given && scheme.type == DataType::int8 && scheme.symmetric && holds_states(value))
+    range = {std::min(range.low, -1.0), std::max(range.high, 1.0)};
   // Where readers in a type of their own ask too, the one in which it is written holds.
   if (usual == at_.schemes.written(value) || !ranges_.contains(value)) ranges_[value] = range;
   const auto [scale, zero_point] = scale_for(range, scheme.type, scheme.symmetric, scheme.scale_type);
   return {.type = scheme.type, .scales = {scale}, .zero_points = {zero_point}};
+}
+
+bool ValueParams::holds_states(const std::string& value) const {
+  return std::ranges::any_of(at_.index.consumers(value), [this](const graph::Node* reader) {
+    return at_.placement.roles(reader) != nullptr && at_.target.holds_state_on_grid(*reader);
+  });
 }
 
 // The grid of the pair that writes or reads the value in a model which is quantized in part. nullopt: there is none, or the

@@ -59,6 +59,7 @@ class ValueParams {
   QuantParams find(const std::string& value);
   QuantParams own(const std::string& value, const Scheme& usual);
   std::optional<QuantParams> came_with(const std::string& value, const Scheme& scheme);
+  bool holds_states(const std::string& value) const;  // of an operator that reads it (Target::holds_state_on_grid)
   QuantParams aligned(const std::vector<std::string>& group);
   bool share_grid(const std::vector<std::string>& group) const;
   const RangeMethod& method_of(const Scheme& scheme);

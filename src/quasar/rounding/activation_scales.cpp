@@ -70,6 +70,12 @@ std::vector<quant::QuantParams> scale_candidates(const quant::QuantParams& param
   return out;
 }
 
+// Kernels of LSTM and GRU may hold their own states, between -1 and 1, on the grid of what they read
+// (quant/targets/openvino.cpp): a finer one would clip them, which ONNX Runtime's arithmetic does not show.
+bool is_read_by_recurrent(const graph::Index& index, const std::string& value) {
+  return std::ranges::any_of(index.consumers(value), [](const graph::Node* node) { return node->is("LSTM") || node->is("GRU"); });
+}
+
 constexpr size_t layers_ahead = 2;
 constexpr size_t fewest_samples = 16, usual_samples = 64;
 constexpr size_t wanted_values = size_t{1} << 20;          // of a tensor, over its samples
@@ -111,6 +117,7 @@ class Refinement {
     const auto types = runtime::value_types(model_);
     for (auto& group : groups) {
       if (std::ranges::any_of(group, [this](const std::string& value) { return options_.keep.contains(value); })) continue;
+      if (std::ranges::any_of(group, [&](const std::string& value) { return is_read_by_recurrent(index, value); })) continue;
       auto window = scale_window(index, types, plan_, group, layers_ahead);
       if (!window) continue;
       ScaleTrial trial{std::move(group), std::move(*window)};

@@ -16,6 +16,7 @@
 #include "quasar/runtime/idle_moves.hpp"
 #include "quasar/runtime/rewritten.hpp"
 #include "quasar/runtime/weights_apart.hpp"
+#include "quasar/runtime/zero_states.hpp"
 
 namespace quasar::runtime {
 namespace {
@@ -76,6 +77,7 @@ graph::Model prepare(const graph::Model& given) {
   const graph::Model model = modern(given);
   // There and back first: nodes of bodies have the names then that they have in `given` when that is opened.
   graph::Model out = graph::opened(cleaned(graph::closed(graph::opened(model))));
+  drop_zero_states(out);
   drop_idle_moves(out, [](const graph::Model& one) { return value_types(one); });
   graph::write_plain_gemm(out);
   graph::write_plain_scales(out);

@@ -67,7 +67,7 @@ class Supply {
     }
     const auto fed = [&](const graph::Node& node) { return !is_left(node) && quant::has_weights_for(form_, node, model_); };
     if (std::ranges::any_of(model_.nodes, fed)) return "";
-    const std::string products = form_ == quant::NodeForm::dynamic ? "MatMul, Gemm or LSTM" : "MatMul or Gemm";
+    const std::string products = form_ == quant::NodeForm::dynamic ? "MatMul, Gemm or LSTM" : "MatMul, Gemm, LSTM or GRU";
     std::string text = "this model has no " + products + (outside_.empty() ? "" : " with constant weights");
     if (!inside_.empty()) return text + " but inside " + place();
     const size_t convs = static_cast<size_t>(std::ranges::count(model_.nodes, "Conv", &graph::Node::op_type));
@@ -80,7 +80,8 @@ class Supply {
  private:
   bool fits(const std::string& type) const {
     if (form_ == quant::NodeForm::pairs) return is_served(type);
-    return type == "MatMul" || type == "Gemm" || (form_ == quant::NodeForm::dynamic && type == "LSTM");
+    const bool gru = type == "GRU" && form_ == quant::NodeForm::weights_only;
+    return type == "MatMul" || type == "Gemm" || type == "LSTM" || gru;
   }
 
   static bool is_product(const std::string& type) {

@@ -72,7 +72,8 @@ TEST(Roles, DeclinedWithAReason) {
       {Single(crop), "it extrapolates"},
       {Single(indexed), "its indices are used"},
       {Single(node_of("Pad", {"x", "pads", "value"}), {{"value", floats({}, 3)}}), "it pads with another value than zero"},
-      {Single(node_of("LSTM")), "operator LSTM has no quantized form"},
+      {Single(node_of("LSTM", {"x", "w", "r"}), {{"w", floats({1, 8, 4})}}), "weights not constant"},
+      {Single(node_of("RNN")), "operator RNN has no quantized form"},
   };
   for (const auto& [single, expected] : cases) {
     std::string why;

@@ -376,5 +376,38 @@ TEST(Prepare, SharedModels) {
   }
 }
 
+// x [5,N,4] -> LSTM whose state is made of zeros, as many as samples -> y. `filling`: of the state.
+graph::Model lstm_with_state(float filling) {
+  graph::Model m = empty_model();
+  m.inputs = {float_value("x", {5, -1, 4}, {"", "N", ""})};
+  m.outputs = {float_value("y", {5, 1, -1, 3}, {"", "", "N", ""})};
+  m.initializers["one"] = longs({1});
+  m.initializers["units"] = longs({3});
+  m.initializers["w"] = random_tensor({1, 12, 4}, 1);
+  m.initializers["r"] = random_tensor({1, 12, 3}, 2);
+  m.nodes = {
+      node("Shape", "shape", {"x"}, {"s"}),
+      node("Gather", "batch", {"s", "one"}, {"n"}),
+      node("Concat", "concat", {"one", "n", "units"}, {"of_state"}, {{"axis", int64_t{0}}}),
+      node("ConstantOfShape", "fill", {"of_state"}, {"zeros"}, {{"value", Tensor::of(Shape{1}, std::vector<float>{filling})}}),
+      node("Identity", "same", {"zeros"}, {"cell"}),
+      node("LSTM", "lstm", {"x", "w", "r", "", "", "zeros", "cell"}, {"y"}, {{"hidden_size", int64_t{3}}})};
+  return m;
+}
+
+TEST(Prepare, StatesOfZerosAreLeftOut) {
+  const graph::Model model = lstm_with_state(0), ready = prepare(model);
+  ASSERT_EQ(ready.nodes.size(), 1U);
+  EXPECT_EQ(ready.nodes.front().inputs, (std::vector<std::string>{"x", "w", "r"}));
+  const Tensor x = random_tensor({5, 2, 4}, 3);
+  const std::vector<Tensor> given{x};
+  const auto before = Session(model).run(given), after = Session(ready).run(given);
+  ASSERT_EQ(before[0].count(), after[0].count());
+  EXPECT_TRUE(std::ranges::equal(before[0].as<float>(), after[0].as<float>()));
+  const graph::Model other = prepare(lstm_with_state(0.5F));
+  EXPECT_GT(other.nodes.size(), 1U);
+  EXPECT_EQ(other.nodes.back().inputs.size(), 7U);
+}
+
 }  // namespace
 }  // namespace quasar::runtime

@@ -4,7 +4,9 @@ namespace quasar::quant::schemes {
 
 Entry<SchemePreset> w8() {
   return {
-      "Weights only: 8 bits, symmetric, one scale per 128 inputs, for MatMul and Gemm (MatMulNBits); the rest stays in float.",
+      "Weights only: 8 bits, symmetric, one scale per 128 inputs for MatMul and Gemm (MatMulNBits), one per gate and unit for "
+      "LSTM "
+      "and GRU; the rest stays in float.",
       [](const Options&) {
         return std::make_unique<SchemePreset>(
             Json{{"activation", "Float32Spec"},
