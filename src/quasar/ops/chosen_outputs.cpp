@@ -5,6 +5,7 @@
 
 #include "quasar/base/names.hpp"
 #include "quasar/ops/op.hpp"
+#include "quasar/ops/open_sizes.hpp"
 
 namespace quasar::ops {
 namespace {
@@ -38,7 +39,7 @@ class Finder {
     for (const auto& output : model_.outputs) {
       if (is_echo(output.name)) {
         out.echoes.push_back(output.name);
-      } else if (chosen_.contains(output.name) && !has_fixed_size(output)) {
+      } else if (chosen_.contains(output.name) && !has_known_size(output, model_)) {
         out.outputs.push_back(output.name);
       } else {
         out.judged.push_back(output.name);
@@ -73,20 +74,6 @@ class Finder {
     for (const auto& output : node.outputs) {
       if (!output.empty()) values.insert(output);
     }
-  }
-
-  // Every size is a number, or one of an input (the batch).
-  bool has_fixed_size(const graph::Value& output) const {
-    if (!output.shape) return false;
-    for (size_t i = 0; i < output.shape->size(); ++i) {
-      if ((*output.shape)[i] >= 0) continue;
-      const std::string symbol = i < output.symbols.size() ? output.symbols[i] : "";
-      const bool is_known = !symbol.empty() && std::ranges::any_of(model_.inputs, [&](const graph::Value& input) {
-        return std::ranges::find(input.symbols, symbol) != input.symbols.end();
-      });
-      if (!is_known) return false;
-    }
-    return true;
   }
 
   bool is_echo(std::string value) const {

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "quasar/graph/lookup.hpp"
+#include "quasar/ops/deciding_sizes.hpp"
 #include "quasar/ops/parts_of_functions.hpp"
 #include "quasar/quant/attention_masks.hpp"
 #include "quasar/quant/codes/scheme_words.hpp"
@@ -25,6 +26,8 @@ namespace {
 constexpr const char* no_sample = "no calibration sample comes into its branch or body, or its values are empty in all of them";
 constexpr const char* body_off = "EnableSubgraph is false, and it stands in a body of If, Loop or Scan";
 
+constexpr const char* decides_sizes = "how many values the model gives depends on what it computes";
+
 class Placing {
  public:
   Placing(const graph::Index& index, const Config& config, const Target& target, const stats::Statistics& seen,
@@ -37,6 +40,7 @@ class Placing {
         barred_(barred),
         memo_(memo),
         left_(left),
+        deciding_sizes_(ops::nodes_deciding_sizes(index)),
         sampled_(std::ranges::any_of(seen, [](const auto& value) { return value.second.count > 0; })) {}
 
   // Lengths that only samples tell are no obstacle.
@@ -112,6 +116,8 @@ class Placing {
         leave_by_choice(node.name, left->second);
       } else if (const std::string why_not = products_only(node, ops::Kind::compute); !why_not.empty()) {
         leave_by_choice(node.name, why_not);
+      } else if (deciding_sizes_.contains(node.name)) {
+        out_.skipped[node.name] = decides_sizes;
       } else if (std::string unfit = why_no_float_data(node, floats); !unfit.empty()) {
         out_.skipped[node.name] = unfit;
       } else if (auto plan = plan_alone(node, model_, rule == nullptr ? config_ : own_config(*rule), why)) {
@@ -151,6 +157,8 @@ class Placing {
         leave_by_choice(name, "left in float by " + key_of(*rule));
       } else if (const auto apart = left_.find(name); apart != left_.end()) {
         out_.skipped[name] = apart->second;
+      } else if (deciding_sizes_.contains(name)) {
+        out_.skipped[name] = decides_sizes;
       } else if (why = unseen(node, roles); !why.empty()) {
         out_.skipped[name] = why;
       } else if (why = barrier(node, roles); !why.empty()) {
@@ -479,6 +487,7 @@ class Placing {
   const std::set<std::string>& barred_;
   WeightMemo* const memo_;  // may be null
   const std::map<std::string, std::string>& left_;
+  const std::set<std::string> deciding_sizes_;
   std::optional<std::set<std::string>> parts_;            // of functions; nullopt: nobody asked for them
   std::optional<std::set<std::string>> gelu_parts_;       // asked for once, if at all
   std::optional<std::map<std::string, Shape>> declared_;  // what the model says of its shapes; asked for once, if at all

@@ -129,5 +129,28 @@ TEST(Placement, ASmallTableSaysWhyItStaysInFloat) {
   EXPECT_EQ(plan.skipped.at("Gather_1"), "its table has 160 values: tables of fewer than 1024 stay in float");
 }
 
+// Durations of letters, rounded up, say how long the output is.
+TEST(Placement, WhatDecidesTheLengthStaysInFloat) {
+  for (const bool open : {true, false}) {
+    Builder b;
+    const auto x = b.input("x", {1, 4});
+    const auto durations = b.node("MatMul", {x, b.weights({4, 4})});
+    const auto sum = b.node("ReduceSum", {b.node("Ceil", {b.node("Exp", {durations})})}, {{"keepdims", int64_t{0}}});
+    const auto count = b.node("Cast", {sum}, {{"to", static_cast<int64_t>(DataType::int64)}});
+    const auto zero = b.constant(Tensor::scalar(int64_t{0})), one = b.constant(Tensor::scalar(int64_t{1}));
+    const auto times = b.node("Cast", {b.node("Range", {zero, count, one})}, {{"to", static_cast<int64_t>(DataType::float32)}});
+    auto model = b.finish({b.node("Add", {times, b.node("MatMul", {x, b.weights({4, 1})})})});
+    model.outputs.front() = {model.outputs.front().name, DataType::float32, Shape{1, open ? -1 : 9}, {"", ""}};
+    for (const DataType activation : {DataType::uint8, DataType::float32}) {
+      const Plan plan = plan_of(model, config_of(activation, false, Granularity::channel));
+      EXPECT_EQ(plan.nodes.contains("MatMul_0"), !open);
+      EXPECT_TRUE(plan.nodes.contains("MatMul_1"));
+      if (open) {
+        EXPECT_NE(plan.skipped.at("MatMul_0").find("how many values"), std::string::npos);
+      }
+    }
+  }
+}
+
 }  // namespace
 }  // namespace quasar::quant
