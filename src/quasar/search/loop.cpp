@@ -153,12 +153,21 @@ bool Loop::get_ahead(std::unique_lock<std::mutex>& lock) {
   return true;
 }
 
+// What runs elsewhere, to be run here. Where nothing but the first points counts, others may be at a later step.
+bool Loop::may_come_back() const {
+  return options_.first_only ? is_first_open() : tracker_.counts().running > 0;
+}
+
 bool Loop::waits_for_first() {
   const std::scoped_lock lock(mutex_);
   if (heard_ahead_ != news_) {
     heard_ahead_ = news_;
     hear_from_others();
   }
+  return is_first_open();
+}
+
+bool Loop::is_first_open() const {
   return std::ranges::any_of(options_.first, [&](const Point& point) {
     return std::ranges::none_of(study_.numbers_at(point), [&](int64_t number) { return study_.at(number).finished(); });
   });
@@ -259,9 +268,7 @@ std::optional<int64_t> Loop::start() {
   if (const auto number = proposals_.again()) return resume(*number);
   const auto point = proposals_.next();
   if (!point) {
-    // What runs elsewhere may still come back to be run here.
-    if (!study_.is_shared() || tracker_.counts().running == 0)
-      end(RunResult::End::exhausted, "every point of the search space was tried");
+    if (!study_.is_shared() || !may_come_back()) end(RunResult::End::exhausted, "every point of the search space was tried");
     return std::nullopt;
   }
   Json attributes = Json::object();

@@ -80,6 +80,8 @@ class Loop {
   bool get_ahead(std::unique_lock<std::mutex>& lock);
   // Whether some of the first points have no result yet, as far as others have told.
   bool waits_for_first();
+  bool is_first_open() const;
+  bool may_come_back() const;
   // The heart has heard of trials.
   void hear_news();
   // For the heart, which beats whatever holds the lock: nothing after a fifth of a second.

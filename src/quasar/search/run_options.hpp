@@ -47,6 +47,7 @@ struct RunOptions {
   uint64_t seed = 0;
   size_t n_jobs = 1;
   std::vector<Point> first = {};  // tried before the sampler is asked; those already tried are skipped
+  bool first_only = false;        // the sampler proposes nothing: the run ends with the last of these
   std::string stage = "";         // names the trials of this run, if one study holds several runs
   std::vector<Trial> prior = {};  // of an earlier study (number < 0, from as_prior): the sampler learns from them
   Cost cost = {};

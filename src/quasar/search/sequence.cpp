@@ -30,6 +30,7 @@ Trial Sequence::evaluate(const Point& point, const std::string& step, const Ahea
 
 std::vector<Trial> Sequence::evaluate(std::span<const Point> points, std::span<const std::string> steps, const Ahead& ahead) {
   RunOptions options = options_;
+  options.first_only = true;
   options.ahead = ahead;
   options.step = [&](const Point& point) {
     const auto place = static_cast<size_t>(std::ranges::find(points, point) - points.begin());

@@ -373,6 +373,7 @@ void expect_what_is_ready_is_left(Place& place) {
     };
     const auto is_theirs = [&](const Point& point) { return static_cast<size_t>(point.find("a")->get<int>()) % 2 != process; };
     Sequence sequence({.stage = "s"}, study, space, {}, [&](RunningTrial& job) -> Outcome {
+      while (pieces.at(1 - process) < 1) std::this_thread::sleep_for(1ms);  // the other has nothing else to do
       const std::scoped_lock lock(guard);
       tried[value_of(job)].insert(process);
       return {.values = {value_of(job)}};
@@ -382,7 +383,6 @@ void expect_what_is_ready_is_left(Place& place) {
     }
   });
   for (size_t i = 0; i < 4; ++i) EXPECT_EQ(tried[static_cast<double>(i)], std::set<size_t>{i % 2}) << i;
-  for (const auto& count : pieces) EXPECT_GT(count, 0);
 }
 
 // Nothing comes of what fails ahead; the trial is tried all the same.
