@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import logging
 import os
 import socket
@@ -10,13 +11,13 @@ import subprocess
 import tempfile
 import threading
 from pathlib import Path
-from typing import Any, Dict, Hashable, Iterator, List, Mapping, Optional, Sequence, Union
+from typing import Any, Dict, Hashable, Iterator, List, Mapping, Optional, Sequence, Tuple, Union
 
 import numpy
 
 from . import _core
 from ._samples import Samples, _class_names, _is_one, items_of
-from ._worker import _arguments, program, worker
+from ._worker import _arguments, program, share_of_machine, worker_beside_others
 
 logger = logging.getLogger("quasar")
 
@@ -40,11 +41,10 @@ class _Job:
 
 
 class _Process(_Job):
-    def __init__(self, address: str, options: Mapping[str, Any], number: int, count: int) -> None:
-        # As a launcher of MPI says it: processes that share a machine share its cores.
-        environment = {**os.environ, "MPI_LOCALNRANKS": str(count), "MPI_LOCALRANKID": str(number)}
+    def __init__(self, address: str, options: Dict[str, Any], keys: Dict[str, Any], number: int, count: int) -> None:
+        environment = {**os.environ, **share_of_machine(number, count)}
         self._said = tempfile.TemporaryFile()
-        self._process = subprocess.Popen(_arguments(address, options, {}), stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=self._said, env=environment)
+        self._process = subprocess.Popen(_arguments(address, options, keys), stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=self._said, env=environment)
 
     def ended(self) -> Optional[str]:
         code = self._process.poll()
@@ -76,8 +76,28 @@ class _Pool:
     def places(self) -> Sequence[Hashable]:
         raise NotImplementedError
 
-    def start(self, place: Any, address: str, options: Mapping[str, Any]) -> _Job:
+    def start(self, place: Any, address: str, options: Dict[str, Any], keys: Dict[str, Any]) -> _Job:
+        """`keys`: of the configuration, for this worker alone."""
         raise NotImplementedError
+
+    def machines(self) -> Mapping[Any, str]:
+        """The machine of each place, by its address."""
+        raise NotImplementedError
+
+    def is_here(self, machine: str) -> bool:
+        return machine in ("localhost", "127.0.0.1", "::1", self.host)
+
+    def beside(self) -> int:
+        """How many places are on this machine."""
+        return sum(self.is_here(machine) for machine in self.machines().values())
+
+    def share(self, place: Any) -> Tuple[int, int]:
+        """Rank and number of a place among the processes of its machine. The search itself is the first of this one."""
+        machines = self.machines()
+        machine = machines.get(place, "")
+        mine = [one for one, other in machines.items() if other == machine]
+        leads = 1 if self.is_here(machine) else 0
+        return (mine.index(place) if place in mine else 0) + leads, max(len(mine), 1) + leads
 
 
 class _Processes(_Pool):
@@ -89,8 +109,11 @@ class _Processes(_Pool):
     def places(self) -> Sequence[Hashable]:
         return range(1, self._count + 1)
 
-    def start(self, place: Any, address: str, options: Mapping[str, Any]) -> _Job:
-        return _Process(address, options, place, self._count + 1)
+    def machines(self) -> Mapping[Any, str]:
+        return {place: self.host for place in self.places()}
+
+    def start(self, place: Any, address: str, options: Dict[str, Any], keys: Dict[str, Any]) -> _Job:
+        return _Process(address, options, keys, *self.share(place))
 
 
 def _host_for(other: str) -> str:
@@ -123,10 +146,14 @@ class _Dask(_Pool):
         self.host = _host_for(address)
 
     def places(self) -> Sequence[Hashable]:
-        return list(self._client.scheduler_info(n_workers=-1)["workers"])
+        return list(self.machines())
 
-    def start(self, place: Any, address: str, options: Mapping[str, Any]) -> _Job:
-        return _Future(self._client.submit(worker, address, **options, workers=[place], allow_other_workers=False, pure=False, retries=0))
+    def machines(self) -> Mapping[Any, str]:
+        return {address: one["host"] for address, one in self._client.scheduler_info(n_workers=-1)["workers"].items()}
+
+    def start(self, place: Any, address: str, options: Dict[str, Any], keys: Dict[str, Any]) -> _Job:
+        return _Future(self._client.submit(worker_beside_others, address, *self.share(place), options, keys, workers=[place], allow_other_workers=False,
+                                           pure=False, retries=0))
 
 
 class _Task(_Job):
@@ -161,14 +188,28 @@ class _Ray(_Pool):
         here = ray.util.get_node_ip_address()
         others = [node["NodeManagerAddress"] for node in ray.nodes() if node["Alive"] and node["NodeManagerAddress"] != here]
         self.host = _host_for(others[0]) if others else here
-        self._remote = ray.remote(num_cpus=1, max_retries=0)(worker)
+        self._remote = ray.remote(num_cpus=1, max_retries=0)(worker_beside_others)
+
+    def _nodes(self) -> Dict[str, Any]:
+        # A node without processors for tasks would never begin one.
+        return {node["NodeID"]: node for node in self._ray.nodes() if node["Alive"] and node["Resources"].get("CPU", 0) >= 1}
 
     def places(self) -> Sequence[Hashable]:
-        return [node["NodeID"] for node in self._ray.nodes() if node["Alive"]]
+        return list(self._nodes())
 
-    def start(self, place: Any, address: str, options: Mapping[str, Any]) -> _Job:
+    def machines(self) -> Mapping[Any, str]:
+        return {place: node["NodeManagerAddress"] for place, node in self._nodes().items()}
+
+    def start(self, place: Any, address: str, options: Dict[str, Any], keys: Dict[str, Any]) -> _Job:
         strategy = self._ray.util.scheduling_strategies.NodeAffinitySchedulingStrategy(place, soft=False)
-        return _Task(self._ray, self._remote.options(scheduling_strategy=strategy).remote(address, **options))
+        gpus = 0
+        if "cuda" in json.dumps(keys.get("search_devices", "")):  # Ray hides devices that a task does not ask for
+            gpus = int(self._nodes().get(place, {"Resources": {}})["Resources"].get("GPU", 0))
+            keys = {**keys, "search_devices": "cuda:" + ",".join(map(str, range(gpus))) if gpus else "cpu"}
+        task = self._remote.options(scheduling_strategy=strategy, num_gpus=gpus)
+        # Ray gives a task devices of its own, which are not to be shared out again.
+        rank, count = self.share(place) if not gpus else (0, 1)
+        return _Task(self._ray, task.remote(address, rank, count, options, keys))
 
 
 def pool_of(workers: Workers) -> _Pool:
@@ -185,8 +226,8 @@ def pool_of(workers: Workers) -> _Pool:
 class _Crew:
     """Keeps one worker at every place, also at those that come while it runs, until it is told to stop."""
 
-    def __init__(self, pool: _Pool, address: str, options: Mapping[str, Any]) -> None:
-        self._pool, self._address, self._options = pool, address, options
+    def __init__(self, pool: _Pool, address: str, options: Dict[str, Any], keys: Dict[str, Any]) -> None:
+        self._pool, self._address, self._options, self._keys = pool, address, options, keys
         self._jobs: Dict[Any, _Job] = {}
         self._failed: Dict[Any, int] = {}
         self._over = threading.Event()
@@ -204,7 +245,7 @@ class _Crew:
                 logger.warning("worker %s: %s%s", place, why, "" if self._failed[place] < _failures else "; it is not started again")
         for place in [] if self._over.is_set() else self._pool.places():
             if place not in self._jobs and self._failed.get(place, 0) < _failures:
-                self._jobs[place] = self._pool.start(place, self._address, self._options)
+                self._jobs[place] = self._pool.start(place, self._address, self._options, self._keys)
 
     def _run(self) -> None:
         told = False
@@ -269,12 +310,13 @@ def crew(workers: Workers, words: Dict[str, Any]) -> Iterator[None]:
         elif not is_shared(words):
             raise _core.QuasarError("workers need a database that they share: study_storage_db='postgresql://user@host:port/database', or none, and one is made")
         options = {"study": str(words.get("study_name") or "AutoSearch"), "allow_code": "search_evaluator" in words or "custom_op_library" in words}
+        keys = {"search_devices": words["search_devices"]} if "search_devices" in words else {}
         # The leader's own share of this machine.
         before = {name: os.environ.get(name) for name in ("MPI_LOCALNRANKS", "MPI_LOCALRANKID")}
-        if isinstance(pool, _Processes):
-            os.environ.update(MPI_LOCALNRANKS=str(len(pool.places()) + 1), MPI_LOCALRANKID="0")
+        if pool.beside() > 0:
+            os.environ.update(share_of_machine(0, pool.beside() + 1))
             stack.callback(_restore, before)
-        team = _Crew(pool, address, options)
+        team = _Crew(pool, address, options, keys)
         stack.callback(team.stop)
         yield
 

@@ -76,7 +76,22 @@ def worker(address: str, *, study: Optional[str] = None, model: Union[str, os.Pa
     """
     options = {"study": study, "model": model, "calib": calib, "eval": eval, "wait": wait, "allow_code": allow_code, "drain": drain,
                "until_idle": until_idle, "output_dir": output_dir}
-    process = subprocess.Popen(_arguments(address, options, keys), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    return _work(address, options, keys, {})
+
+
+def share_of_machine(rank: int, count: int) -> Dict[str, str]:
+    """The environment of the rank-th of so many processes that share a machine's cores and devices, as a launcher of MPI gives it."""
+    return {"MPI_LOCALNRANKS": str(count), "MPI_LOCALRANKID": str(rank)}
+
+
+def worker_beside_others(address: str, rank: int, count: int, options: Dict[str, Any], keys: Dict[str, Any]) -> Dict[str, Any]:
+    """As worker(): the rank-th of so many on this machine."""
+    return _work(address, options, keys, share_of_machine(rank, count))
+
+
+def _work(address: str, options: Dict[str, Any], keys: Dict[str, Any], environment: Dict[str, str]) -> Dict[str, Any]:
+    process = subprocess.Popen(_arguments(address, options, keys), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                               env={**os.environ, **environment})
     with process, _Forwarding(process):
         try:
             said = _finish(process)

@@ -40,6 +40,77 @@ def workers_below(parent):
     return out
 
 
+class Node:
+    """As Ray tells of one."""
+
+    def __new__(cls, name, machine, **resources):
+        return {"NodeID": name, "NodeManagerAddress": machine, "Alive": True, "Resources": resources}
+
+
+class Ray:
+    """What a pool asks of Ray, and what tasks it was asked for."""
+
+    def __init__(self, *nodes):
+        self.asked = {}
+        self.util = self.scheduling_strategies = self
+        self._nodes = nodes
+
+    def nodes(self):
+        return self._nodes
+
+    def NodeAffinitySchedulingStrategy(self, place, soft):
+        return place
+
+    def options(self, scheduling_strategy, num_gpus):
+        self._task = scheduling_strategy, num_gpus
+        return self
+
+    def remote(self, address, rank, count, options, keys):
+        place, gpus = self._task
+        self.asked[place] = gpus, rank, count, keys
+
+    def pool(self, host):
+        from quasar._pools import _Ray
+
+        pool = _Ray.__new__(_Ray)
+        pool._ray = pool._remote = self
+        pool.host = host
+        return pool
+
+
+class Places(unittest.TestCase):
+    """Workers take what is theirs of a machine, whatever its processors and devices are."""
+
+    def test_nodes_of_one_machine_share_it(self):
+        ray = Ray(Node("a", "10.0.0.1", CPU=4.0), Node("b", "10.0.0.2", CPU=4.0), Node("c", "10.0.0.2", CPU=2.0), Node("head", "10.0.0.3"))
+        pool = ray.pool("10.0.0.1")
+        self.assertEqual(pool.places(), ["a", "b", "c"])  # the head has no processors for tasks
+        self.assertEqual(pool.beside(), 1)
+        self.assertEqual([pool.share(place) for place in "abc"], [(1, 2), (0, 2), (1, 2)])
+
+    def test_workers_score_on_the_devices_of_their_node(self):
+        ray = Ray(Node("a", "10.0.0.1", CPU=4.0, GPU=2.0), Node("b", "10.0.0.2", CPU=4.0), Node("c", "10.0.0.2", CPU=4.0))
+        pool = ray.pool("10.0.0.9")
+        for place in pool.places():
+            pool.start(place, "postgresql://a/b", {}, {"search_devices": "cuda:0,1,2,3"})
+        self.assertEqual(ray.asked, {"a": (2, 0, 1, {"search_devices": "cuda:0,1"}), "b": (0, 0, 2, {"search_devices": "cpu"}),
+                                     "c": (0, 1, 2, {"search_devices": "cpu"})})
+        pool.start("a", "postgresql://a/b", {}, {})
+        self.assertEqual(ray.asked["a"], (0, 0, 1, {}))  # a search on processors leaves devices to others
+
+    def test_dask_workers_of_one_machine_share_it(self):
+        from quasar._pools import _Dask
+
+        class Client:
+            def scheduler_info(self, n_workers):
+                return {"workers": {"tcp://10.0.0.2:1": {"host": "10.0.0.2"}, "tcp://10.0.0.2:2": {"host": "10.0.0.2"}, "tcp://127.0.0.1:3": {"host": "127.0.0.1"}}}
+
+        pool = _Dask.__new__(_Dask)
+        pool._client, pool.host = Client(), "127.0.0.1"
+        self.assertEqual([pool.share(place) for place in pool.places()], [(0, 2), (1, 2), (1, 2)])
+        self.assertEqual(pool.beside(), 1)
+
+
 class Pools(Case):
     def found(self, output, **more):
         given = {"n_trials": 30, "seed": 3, "sampler": "Random", "pruner": "none", "output_dir": output, **more}

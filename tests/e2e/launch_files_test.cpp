@@ -14,6 +14,7 @@ TEST_F(Search, FilesForClustersThatCannotBeRightAreErrors) {
   const std::string file = config.string();
   refused("slrum " + file, "quasar launch knows no 'slrum'; known: slurm, kubernetes; did you mean 'slurm'?");
   refused("slurm " + file + " --workers 0", "--workers is 0, but must be from 1 to 10000");
+  refused("kubernetes " + file + " --gpus -1", "--gpus is -1, but must be from 0 to 64");
   refused("slurm " + file + " --image mine", "--image is not for slurm");
   refused("kubernetes " + file + " --sbatch partition=a", "--sbatch is not for kubernetes");
   refused("slurm " + file + " --sbatch --partition=a", "must be an option of sbatch without its dashes");

@@ -4,6 +4,7 @@
 
 #include "e2e/workers.hpp"
 #include "quasar/base/secrets.hpp"
+#include "quasar/base/version.hpp"
 
 namespace quasar::e2e {
 namespace {
@@ -308,6 +309,12 @@ TEST_F(Workers, WhatDoesNotFitIsAnError) {
   fails(joins("search_metric=cos"), "other objectives or directions than this worker; give it the same");
   fails(search({"--set", "output_dir=" + file("elsewhere").string()}), "exists already");
   fails(search({"--resume", "--set", "output_dir=" + file("elsewhere").string()}), "in use by process");
+  // As though an older Quasar led.
+  const auto storage = search::open_storage(server->url());
+  storage->set_attribute(storage->studies().front().id, "quasar.version", "0.0.9");
+  const std::string why = "is led by quasar 0.0.9, and this is quasar " + version() + ": they may make different models";
+  fails(worker("", {"--set", "n_trials=100000"}), why);
+  fails({"worker", server->url()}, why);
 }
 
 // The configuration is the same: a script beside it is another version, and says something else.

@@ -66,6 +66,14 @@ def check_words(quasar, config):
         subprocess.run(["sh", "-n", "-c", script], check=True)
 
 
+def check_gpus(quasar, config):
+    for name in ("quasar-leader", "quasar-workers"):
+        for options, gpus, words in (((), None, ""), (("--gpus", "2"), 2, "--set search_devices=cuda:0,1")):
+            container = find(objects(quasar, config, *options), "Job", name)["spec"]["template"]["spec"]["containers"][0]
+            expect(container["resources"]["limits"].get("nvidia.com/gpu") == gpus, f"{name}: {container['resources']}")
+            expect(("search_devices" in container["args"][0]) == (gpus is not None) and words in container["args"][0], container["args"][0])
+
+
 def check_own_database(quasar, config):
     found = objects(quasar, config, "--storage", "postgresql://me:secret@server/studies", "--claim", "data")
     expect({one["kind"] for one in found} == {"Secret", "ConfigMap", "Job"}, "more than asked for")
@@ -102,6 +110,7 @@ def main():
     quasar, sources = sys.argv[1:]
     config = f"{sources}/examples/digits/search.yaml"
     check_words(quasar, config)
+    check_gpus(quasar, config)
     check_own_database(quasar, config)
     check_scripts(quasar, config)
 

@@ -13,6 +13,13 @@ std::string filled(const std::string& text, const std::map<std::string, std::str
   return out;
 }
 
+std::string devices_option(int64_t gpus) {
+  if (gpus == 0) return "";
+  std::string out = " --set search_devices=cuda:0";
+  for (int64_t i = 1; i < gpus; ++i) out += "," + std::to_string(i);
+  return out;
+}
+
 std::string as_word(const std::string& text) {
   std::string out = "'";
   for (const char c : text) out += c == '\'' ? std::string("'\\''") : std::string(1, c);

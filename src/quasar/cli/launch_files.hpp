@@ -14,6 +14,7 @@ struct LaunchOptions {
   std::string text;                     // what stands in it
   int64_t workers = 4;
   int64_t cpus = 4, memory = 8;  // of each process: processors, GiB
+  int64_t gpus = 0;              // of each process, on which it scores candidates
   std::string storage;           // the database's address, without a password where that comes from elsewhere; "": one is set up
   // Slurm.
   int64_t hours = 24;
@@ -31,6 +32,9 @@ std::string kubernetes_objects(const LaunchOptions& options);
 
 // The text with every "{{name}}" replaced by its value.
 std::string filled(const std::string& text, const std::map<std::string, std::string>& values);
+
+// What quasar search and quasar worker are told of so many accelerators, with a space in front; "": none.
+std::string devices_option(int64_t gpus);
 
 // The text as one word of a shell.
 std::string as_word(const std::string& text);

@@ -125,10 +125,10 @@ spec:
             - |
               cp {{config_here}} {{config_there}}
               exec quasar search {{config_there}} --output-dir /data/quasar_out \
-                --set "study_storage_db=$STORAGE" --set load_study_if_exists=true
+                --set "study_storage_db=$STORAGE" --set load_study_if_exists=true{{devices}}
 {{environment}}          resources:
             requests: {cpu: "{{cpus}}", memory: {{memory}}Gi}
-            limits: {memory: {{memory}}Gi}
+            limits: {memory: {{memory}}Gi{{gpus}}}
           volumeMounts:
             - {name: data, mountPath: /data}
             - {name: search, mountPath: /search}
@@ -180,12 +180,12 @@ spec:
           args:
             - |
               trap 'kill -TERM "$worker"; wait "$worker"; exit 143' TERM
-              quasar worker "$STORAGE" --wait 3600 --drain 50 &
+              quasar worker "$STORAGE" --wait 3600 --drain 50{{devices}} &
               worker=$!
               wait "$worker"
 {{environment}}          resources:
             requests: {cpu: "{{cpus}}", memory: {{memory}}Gi}
-            limits: {memory: {{memory}}Gi}
+            limits: {memory: {{memory}}Gi{{gpus}}}
 )";
 
 constexpr const char* yaml_environment_of_address = R"(          env:
@@ -231,6 +231,8 @@ std::string kubernetes_objects(const LaunchOptions& options) {
       {"connections", std::to_string(options.workers + 20)},
       {"cpus", std::to_string(options.cpus)},
       {"memory", std::to_string(options.memory)},
+      {"gpus", options.gpus > 0 ? ", nvidia.com/gpu: " + std::to_string(options.gpus) : ""},
+      {"devices", devices_option(options.gpus)},
       {"address", quoted(is_private ? "postgresql://quasar@quasar-database/quasar" : options.storage)},
       {"password", is_private ? "  password: " + quoted(options.password) + "\n" : ""},
       {"name", quoted(name)},

@@ -14,7 +14,7 @@ constexpr const char* slurm_beginning = R"sh(#!/bin/bash
 #SBATCH --ntasks=1
 #SBATCH --cpus-per-task={{cpus}}
 #SBATCH --mem={{memory}}G
-#SBATCH --time={{hours}}:00:00
+{{gpus}}#SBATCH --time={{hours}}:00:00
 #SBATCH --output=quasar-%A_%a.log
 #SBATCH --open-mode=append
 # A node that fails, or is taken back, costs nothing: the task begins again elsewhere.
@@ -99,7 +99,7 @@ lead() {
   mkdir -p "$folder"
   serve
   find_database
-  run quasar search "$configuration" --quiet --set "study_storage_db=$storage" --set load_study_if_exists=true
+  run quasar search "$configuration" --quiet --set "study_storage_db=$storage" --set load_study_if_exists=true{{devices}}
   local code=$?
   # 130: it was ended from outside, and goes on another time.
   [ "$code" -ge 126 ] || touch "$finished"
@@ -111,7 +111,7 @@ work() {
   local failures=0 begin
   while [ "$failures" -lt 5 ] && find_database; do
     begin=$SECONDS
-    if run quasar worker "$storage" --wait 1800 --drain 90; then
+    if run quasar worker "$storage" --wait 1800 --drain 90{{devices}}; then
       failures=0
     else
       failures=$((failures + 1))
@@ -140,6 +140,8 @@ std::string slurm_script(const LaunchOptions& options) {
                  {"and_serves", is_private ? " and runs the database" : ""},
                  {"cpus", std::to_string(options.cpus)},
                  {"memory", std::to_string(options.memory)},
+                 {"gpus", options.gpus > 0 ? "#SBATCH --gres=gpu:" + std::to_string(options.gpus) + "\n" : ""},
+                 {"devices", devices_option(options.gpus)},
                  {"hours", std::to_string(options.hours)},
                  {"sbatch", lines},
                  {"configuration", as_word(options.configuration.string())},

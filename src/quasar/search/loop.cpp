@@ -104,10 +104,13 @@ std::unique_ptr<Loop::MyRunningTrial> Loop::ask() {
   std::unique_lock lock(mutex_);
   while (!stop_.token().stop_requested() && !end_) {
     const uint64_t before = version_;
-    if (auto job = take_turn()) return job;
+    const bool is_left = is_left_to_another(lock);
+    if (!is_left) {
+      if (auto job = take_turn()) return job;
+    }
     if (end_) break;
     if (study_.is_shared()) {
-      if (!use_meanwhile(lock)) wait_for_others(lock, before);
+      if (!get_ahead(lock)) wait_for_others(lock, before, is_left);
     } else {
       changed_.wait(lock);  // enough is running, unless some of it turns out to be duplicates
     }
@@ -115,24 +118,62 @@ std::unique_ptr<Loop::MyRunningTrial> Loop::ask() {
   return nullptr;
 }
 
-bool Loop::use_meanwhile(std::unique_lock<std::mutex>& lock) {
-  if (!options_.meanwhile || options_.n_jobs > 1 || made_ready_ == options_.first.size()) return false;
-  const Point& point = options_.first[made_ready_++];
-  const auto is_elsewhere = [&](int64_t number) { return study_.at(number).state == State::running && !study_.is_mine(number); };
-  if (std::ranges::none_of(study_.numbers_at(point), is_elsewhere)) return true;
+bool Loop::is_left_to_another(std::unique_lock<std::mutex>& lock) {
+  if (!options_.ahead.is_made_elsewhere || options_.n_jobs > 1 || !study_.is_shared()) return false;
+  const auto next = std::ranges::find_if(options_.first, [&](const Point& point) { return study_.numbers_at(point).empty(); });
+  if (next == options_.first.end()) return false;
   lock.unlock();
+  bool is_left = false;
   try {
-    const CancelScope scope(stop_.token());
-    options_.meanwhile(point);
-  } catch (const Cancelled&) {
-    throw;
-  } catch (const std::exception&) {  // the trial tells it
+    is_left = options_.ahead.is_made_elsewhere(*next);
+  } catch (const ConnectionLost&) {  // the next turn waits for it
   }
   lock.lock();
+  return is_left;
+}
+
+bool Loop::get_ahead(std::unique_lock<std::mutex>& lock) {
+  if (!options_.ahead.work || options_.n_jobs > 1 || nothing_ahead_) return false;
+  ++waiting_for_others_;
+  bool done = false;
+  try {
+    study_.sharing()->follow(study_.id(), true);
+    heard_ahead_ = news_;
+    hear_from_others();  // what was not told before
+    lock.unlock();
+    const CancelScope scope(stop_.token());
+    done = options_.ahead.work([this] { return waits_for_first(); });
+  } catch (const Cancelled&) {
+    throw;
+  } catch (const std::exception&) {  // a trial tells it, or the next turn waits for the storage
+  }
+  if (!lock) lock.lock();
+  --waiting_for_others_;
+  nothing_ahead_ = !done;
   return true;
 }
 
-void Loop::wait_for_others(std::unique_lock<std::mutex>& lock, uint64_t before) {
+// What runs elsewhere, to be run here. Where nothing but the first points counts, others may be at a later step.
+bool Loop::may_come_back() const {
+  return options_.first_only ? is_first_open() : tracker_.counts().running > 0;
+}
+
+bool Loop::waits_for_first() {
+  const std::scoped_lock lock(mutex_);
+  if (heard_ahead_ != news_) {
+    heard_ahead_ = news_;
+    hear_from_others();
+  }
+  return is_first_open();
+}
+
+bool Loop::is_first_open() const {
+  return std::ranges::any_of(options_.first, [&](const Point& point) {
+    return std::ranges::none_of(study_.numbers_at(point), [&](int64_t number) { return study_.at(number).finished(); });
+  });
+}
+
+void Loop::wait_for_others(std::unique_lock<std::mutex>& lock, uint64_t before, bool once) {
   constexpr double longest = 5;  // seconds: other programs tell nothing
   const std::chrono::duration<double> pause(std::min(study_.heartbeat().interval, longest));
   ++waiting_for_others_;
@@ -147,6 +188,7 @@ void Loop::wait_for_others(std::unique_lock<std::mutex>& lock, uint64_t before) 
     changed_.wait_for(lock, stop_.token(), pause, [&] { return news_ != heard || over(); });
     heard = news_;
     if (!over()) hear_from_others();
+    if (once) break;
   }
   --waiting_for_others_;
 }
@@ -226,9 +268,7 @@ std::optional<int64_t> Loop::start() {
   if (const auto number = proposals_.again()) return resume(*number);
   const auto point = proposals_.next();
   if (!point) {
-    // What runs elsewhere may still come back to be run here.
-    if (!study_.is_shared() || tracker_.counts().running == 0)
-      end(RunResult::End::exhausted, "every point of the search space was tried");
+    if (!study_.is_shared() || !may_come_back()) end(RunResult::End::exhausted, "every point of the search space was tried");
     return std::nullopt;
   }
   Json attributes = Json::object();

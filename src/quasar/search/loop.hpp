@@ -71,10 +71,17 @@ class Loop {
   void refresh();
   void hear_from_others();
   void settle_others();
-  // Until something has changed on which a decision may depend. `before`: the version that it was decided for.
-  void wait_for_others(std::unique_lock<std::mutex>& lock, uint64_t before);
-  // Makes the next point ready that others try, without the lock. -> false: there is none
-  bool use_meanwhile(std::unique_lock<std::mutex>& lock);
+  // Until something has changed on which a decision may depend. `before`: the version that it was decided for. `once`: at most
+  // until others have been looked after.
+  void wait_for_others(std::unique_lock<std::mutex>& lock, uint64_t before, bool once);
+  // Whether what is to be tried next is begun by the process that makes it ready. Asks without the lock.
+  bool is_left_to_another(std::unique_lock<std::mutex>& lock);
+  // A piece of what can be done for later trials, without the lock. -> false: there is nothing
+  bool get_ahead(std::unique_lock<std::mutex>& lock);
+  // Whether some of the first points have no result yet, as far as others have told.
+  bool waits_for_first();
+  bool is_first_open() const;
+  bool may_come_back() const;
   // The heart has heard of trials.
   void hear_news();
   // For the heart, which beats whatever holds the lock: nothing after a fifth of a second.
@@ -120,8 +127,9 @@ class Loop {
   uint64_t version_ = 0;                  // counts changes that a decision may depend on
   std::atomic<uint64_t> news_ = 0;        // how often others have told of trials
   size_t waiting_for_others_ = 0;         // threads
-  size_t made_ready_ = 0;                 // of RunOptions::first, or passed over
-  std::condition_variable_any changed_;   // a trial ended, or the run; or others have told something
+  uint64_t heard_ahead_ = 0;              // of the news, by get_ahead()
+  bool nothing_ahead_ = false;
+  std::condition_variable_any changed_;  // a trial ended, or the run; or others have told something
 
   // The heart of a shared study, which tells this run; nullptr: it is not shared.
   struct Listening {

@@ -34,21 +34,27 @@ using Purpose = std::function<std::string(const Point&)>;
 // function: nothing is known.
 using Likeness = std::function<std::string(const Point&)>;
 
-// What this process can make ready for a point of `RunOptions::first` that another process tries. An Error says that nothing came
-// of it.
-using Meanwhile = std::function<void(const Point&)>;
+// What this process does while other processes run what it waits for. Only where n_jobs is 1.
+struct Ahead {
+  // Does a piece of work for what comes next; called again and again. `waits`: whether points of `RunOptions::first` are still
+  // without a result, which may be asked often. false: there is nothing to do. An Error says that nothing came of it.
+  std::function<bool(const std::function<bool()>& waits)> work = {};
+  // Whether another process makes this point ready. It begins the trial when that is done, and nobody else does.
+  std::function<bool(const Point&)> is_made_elsewhere = {};
+};
 
 struct RunOptions {
   uint64_t seed = 0;
   size_t n_jobs = 1;
   std::vector<Point> first = {};  // tried before the sampler is asked; those already tried are skipped
+  bool first_only = false;        // the sampler proposes nothing: the run ends with the last of these
   std::string stage = "";         // names the trials of this run, if one study holds several runs
   std::vector<Trial> prior = {};  // of an earlier study (number < 0, from as_prior): the sampler learns from them
   Cost cost = {};
   Likeness likeness = {};  // a sampler that proposes what is known is asked again, a few times
   Listener listener = {};
-  Purpose step = {};         // kept with the trial
-  Meanwhile meanwhile = {};  // once for a point, and only where n_jobs is 1
+  Purpose step = {};  // kept with the trial
+  Ahead ahead = {};
   std::stop_token stop = {};
   std::chrono::steady_clock::time_point begin = std::chrono::steady_clock::now();  // time limits count from here
 };

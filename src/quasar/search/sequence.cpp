@@ -24,12 +24,14 @@ Sequence::Sequence(RunOptions options, Study& study, const Space& space, StopCon
       conditions_(std::move(conditions)),
       objective_(std::move(objective)) {}
 
-Trial Sequence::evaluate(const Point& point, const std::string& step) {
-  return evaluate(std::span<const Point>(&point, 1), std::span<const std::string>(&step, 1)).front();
+Trial Sequence::evaluate(const Point& point, const std::string& step, const Ahead& ahead) {
+  return evaluate(std::span<const Point>(&point, 1), std::span<const std::string>(&step, 1), ahead).front();
 }
 
-std::vector<Trial> Sequence::evaluate(std::span<const Point> points, std::span<const std::string> steps) {
+std::vector<Trial> Sequence::evaluate(std::span<const Point> points, std::span<const std::string> steps, const Ahead& ahead) {
   RunOptions options = options_;
+  options.first_only = true;
+  options.ahead = ahead;
   options.step = [&](const Point& point) {
     const auto place = static_cast<size_t>(std::ranges::find(points, point) - points.begin());
     return place < steps.size() ? steps[place] : "";

@@ -25,12 +25,12 @@ class QUASAR_API Sequence {
   // repeats its way for free, as long as there is time. Throws SequenceOver when a stop condition holds, when someone stops the
   // run, or when a strategy asks for nothing but points that it has asked for already, most_repeats times in a row; Error for a
   // point that is not one of the space.
-  // `step`: what it is tried for, in words, which is kept with a new trial.
-  Trial evaluate(const Point& point, const std::string& step = "");
+  // `step`: what it is tried for, in words, which is kept with a new trial. `ahead`: what to do while another process runs it.
+  Trial evaluate(const Point& point, const std::string& step = "", const Ahead& ahead = {});
 
   // The same for points that do not depend on each other: n_jobs of them at a time. In the order of `points`. `steps`: of each
   // point; empty: of none.
-  std::vector<Trial> evaluate(std::span<const Point> points, std::span<const std::string> steps = {});
+  std::vector<Trial> evaluate(std::span<const Point> points, std::span<const std::string> steps = {}, const Ahead& ahead = {});
 
   // Known points cost nothing, so that no other limit would end a strategy that goes round in circles.
   static constexpr size_t most_repeats = 1000;

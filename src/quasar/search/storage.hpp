@@ -134,6 +134,9 @@ class QUASAR_API Answers {
 
   // The first answer to a question stays.
   virtual void answer(int64_t study, const std::string& question, const Json& answer) = 0;
+
+  // As though nobody had asked it.
+  virtual void forget(int64_t study, const std::string& question) = 0;
 };
 
 // What several processes need that work on one study at the same time. Times of different machines are never compared.

@@ -83,7 +83,6 @@ void Study::take_over(Trial trial, std::vector<Change>& changes) {
     trial.distributions = trials_[place].distributions;
   }
   changes.push_back({number, trials_[place].state});
-  mine_.erase(number);
   if (trials_[place].point != trial.point) {  // it had been enqueued
     std::erase(by_point_[point_hash(trials_[place].point)], number);
     by_point_[point_hash(trial.point)].push_back(number);
@@ -186,7 +185,6 @@ const Trial& Study::start(const Space& space, const Point& point, const Json& us
   storage_.start(record_.id, trial);
   trials_.push_back(std::move(trial));
   keep_new(trials_.size() - 1);
-  mine_.insert(trials_.back().number);
   begun_id_ = trials_.back().id;
   return trials_.back();
 }
@@ -216,13 +214,11 @@ const Trial& Study::release(int64_t number) {
   }
   trial.state = State::waiting;
   trial.start.reset();
-  mine_.erase(number);
   return trial;
 }
 
 void Study::undo(int64_t number) {
   const size_t place = position(number);
-  mine_.erase(number);
   if (trials_[place].id == begun_id_ && place + 1 == trials_.size()) {
     unfinished_.erase(number);
     std::erase(by_point_[point_hash(trials_[place].point)], number);
@@ -241,7 +237,6 @@ const Trial& Study::as_others_left_it(int64_t number) {
   for (Trial& one : updates.trials) {
     if (one.number == number) take_over(std::move(one), changes);
   }
-  mine_.erase(number);
   return at(number);
 }
 
@@ -255,7 +250,6 @@ const Trial& Study::resume(int64_t number, const Space& space, const std::string
   begun.state = State::running;
   if (is_shared()) begun.system_attributes[worker_attribute] = process_;
   storage_.resume(record_.id, begun);
-  mine_.insert(number);
   if (enqueued) {
     std::erase(by_point_[point_hash(trial.point)], number);
     by_point_[point_hash(begun.point)].push_back(number);

@@ -108,9 +108,6 @@ class QUASAR_API Study {
   // In a transaction: says for others that this process's trial has claimed `hash`.
   void note_claim(int64_t number, const std::string& hash);
 
-  // The trial is this process's: it runs it, or ran it.
-  bool is_mine(int64_t number) const { return mine_.contains(number); }
-
   // Throws Error when a finished trial used one of the space's parameters with other choices or bounds: such a study cannot be
   // continued with this space.
   void check(const Space& space) const;
@@ -179,7 +176,6 @@ class QUASAR_API Study {
   std::vector<Trial> trials_;
   std::unordered_map<uint64_t, std::vector<int64_t>> by_point_;  // numbers, by the hash of the point
   std::set<int64_t> unfinished_;                                 // numbers
-  std::set<int64_t> mine_;
   std::vector<int64_t> died_too_often_;
   int64_t begun_id_ = -1;  // of the trial that was started last
   std::optional<size_t> best_;

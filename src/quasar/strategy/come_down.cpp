@@ -16,10 +16,38 @@ constexpr size_t most_refused_really = 6;  // the same of those that foresight n
 // so much is gained by rounding for the model as it is then.
 constexpr double nearly_enough = 0.97, nearly_enough_anew = 0.9;
 
+// Asks operators that are left one after the other: the last one first, twice as many with each success until that fails, over
+// and over, as one that comes may make room for another; until so many have refused in a row.
+class InTurn {
+ public:
+  InTurn(size_t left, size_t most) : most_(most), next_(left) {}
+
+  bool is_over(size_t left) const { return refused_ >= std::min(left, most_); }
+
+  // Of those that are left, [first, second) are asked.
+  std::pair<size_t, size_t> piece(size_t left) {
+    if (next_ == 0) next_ = left;
+    return {next_ - std::min(size_, next_), next_};
+  }
+
+  // `comes`: then they are left no longer.
+  void tell(bool comes) {
+    const bool single = size_ == 1;
+    if (comes) refused_ = 0;
+    if (!comes && single) refused_++;
+    if (!comes && !single) more_ = 1;
+    if (comes || single) next_ -= std::min(size_, next_);
+    size_ = comes ? more_ * size_ : 1;
+  }
+
+ private:
+  size_t most_, next_, size_ = 1, more_ = 2, refused_ = 0;
+};
+
 class ComingDown {
  public:
-  ComingDown(const search::Space& space, search::Sequence& sequence, RepairNotes& notes, Foresight& foresight)
-      : space_(space), sequence_(sequence), notes_(notes), foresight_(foresight) {}
+  ComingDown(const search::Space& space, TrialsAhead& trials, RepairNotes& notes, Foresight& foresight)
+      : space_(space), trials_(trials), notes_(notes), foresight_(foresight) {}
 
   // -> whether it can be foreseen
   bool begin() {
@@ -52,21 +80,49 @@ class ComingDown {
 
   bool foresee() { return foreseeing_ = foresight_.begin(notes_.ground()); }
 
+  using Piece = std::pair<size_t, size_t>;  // [first, second) of what is left
+
   // As far as foresight promises, or the greatest part of that way that holds. -> whether any trial on it did
   bool come_as_foreseen(bool in_halves) {
     const Step step{[&](const std::string& node) { return notes_.cheapest(node); }, 0};
     const search::Point from = notes_.ground().point;
     const std::vector<Changes> way = foreseen_way(step, from, in_halves);
     const int64_t before = notes_.ground().number;
+    const auto point_of = [&](size_t count) { return changed(space_, from, first_of(way, count)); };
     greatest(way.size(), [&](size_t count) {
       if (count == 0) return true;
-      Changes changes;
-      for (size_t i = 0; i < count; i++) changes.insert(changes.end(), way[i].begin(), way[i].end());
-      const search::Trial trial = sequence_.evaluate(changed(space_, from, changes), "take back");
-      notes_.note(trial, "take back", changes);
+      const Guess guess{[&, later = shorter_ways(way.size(), point_of)]() mutable { return next_of(later); }, misses()};
+      const search::Trial trial = trials_.evaluate(point_of(count), "take back", guess);
+      notes_.note(trial, "take back", first_of(way, count));
       return notes_.holds(trial);
     });
     return notes_.ground().number != before;
+  }
+
+  static Changes first_of(const std::vector<Changes>& way, size_t count) {
+    Changes changes;
+    for (size_t i = 0; i < count; i++) changes.insert(changes.end(), way[i].begin(), way[i].end());
+    return changes;
+  }
+
+  // What come_as_foreseen() tries next, one after the other, as long as nothing new holds.
+  std::vector<search::Point> shorter_ways(size_t whole, const std::function<search::Point(size_t)>& point_of) const {
+    std::vector<search::Point> points;
+    greatest(whole, [&](size_t count) {
+      if (count == 0) return true;
+      search::Point point = point_of(count);
+      const search::Trial* const known = trials_.find(point);
+      if (known == nullptr) points.push_back(std::move(point));
+      return known != nullptr && notes_.holds(*known);
+    });
+    return points;
+  }
+
+  // The first of these is what runs now.
+  static std::optional<search::Point> next_of(std::vector<search::Point>& points) {
+    if (points.size() < 2) return std::nullopt;
+    points.erase(points.begin());
+    return points.front();
   }
 
   // What would return one after the other, as in come(), if every trial ended as foreseen. Halves are asked on the first way: of
@@ -89,7 +145,10 @@ class ComingDown {
         return true;
       };
       for (size_t size = in_halves ? left.size() / 2 : 0; size > 1; size /= 2) returns(left.size() - size, left.size());
-      ask_one_by_one(left, most_refused, returns);
+      for (InTurn turn(left.size(), most_refused); !turn.is_over(left.size());) {
+        const auto [begin, end] = turn.piece(left.size());
+        turn.tell(returns(begin, end));
+      }
     });
     return way;
   }
@@ -98,73 +157,105 @@ class ComingDown {
   // fewer would have been given up.
   void come(const Step& step, bool in_pieces) {
     std::vector<std::string> left = above(step);
-    for (size_t size = in_pieces ? left.size() / 4 : 0; size > 1; size /= 2) returns(step, left, left.size() - size, left.size());
+    for (size_t size = in_pieces ? left.size() / 4 : 0; size > 1; size /= 2) {
+      const Guess guess{[&, smaller = size / 2]() mutable { return smaller_piece(step, left, smaller); }, misses()};
+      returns(step, left, {left.size() - size, left.size()}, guess);
+    }
     one_by_one(step, left);
   }
 
-  // The least harmful first, twice as many with each success until that fails, over and over, as one that returns may make room
-  // for another; until the same model has refused all that are left, or so many in a row that more harmful ones need not be
-  // asked. Not for those that were out of reach with more given up, and none that foresight does not nearly promise.
-  void one_by_one(const Step& step, std::vector<std::string>& left) {
-    size_t asked = 0;  // in vain, really
-    ask_one_by_one(left, foreseeing_ ? left.size() : most_refused, [&](size_t begin, size_t end) {
-      const bool single = end - begin == 1;
-      if (foreseeing_ && (asked == most_refused_really || !promises(step, left, begin, end))) return false;
-      if (single && was_out_of_reach(step, left[begin])) return false;
-      const bool comes = returns(step, left, begin, end);
-      if (single || comes) asked = comes ? 0 : asked + 1;
-      if (comes && foreseeing_) foresee();
-      return comes;
-    });
+  std::optional<search::Point> smaller_piece(const Step& step, const std::vector<std::string>& left, size_t& size) const {
+    if (size < 2) return std::nullopt;
+    const size_t begin = left.size() - std::exchange(size, size / 2);
+    return point_with(step, left, {begin, left.size()});
   }
 
-  bool promises(const Step& step, const std::vector<std::string>& left, size_t begin, size_t end) {
-    Changes changes;
-    for (size_t i = begin; i < end; i++) changes.emplace_back(precision_of(left[i]), step.to(left[i]));
-    const search::Point& from = notes_.ground().point;
-    const Json* fallback = from.find(fallback_parameter);
+  // How far one_by_one() is: what can be gone on with on a guess.
+  struct Asking {
+    InTurn turn;
+    size_t in_vain = 0;  // asked really
+  };
+
+  // The least harmful first, until the same model has refused all that are left, or so many in a row that more harmful ones need
+  // not be asked. Not for those that were out of reach with more given up, and none that foresight does not nearly promise.
+  void one_by_one(const Step& step, std::vector<std::string>& left) {
+    Asking asking{InTurn(left.size(), foreseeing_ ? left.size() : most_refused)};
+    while (!asking.turn.is_over(left.size())) {
+      const Piece piece = asking.turn.piece(left.size());
+      const bool single = piece.second - piece.first == 1;
+      bool comes = false;
+      const bool promised = is_promised(step, left, piece, asking);
+      if (promised && single && was_out_of_reach(step, left[piece.first])) {
+        if (step.from == 0) notes_.note_without(left[piece.first], out_of_reach_.at(asked_of(step, left[piece.first])));
+      } else if (promised) {
+        const Guess guess{[&, ahead = asking]() mutable { return after_refusal(step, left, ahead); }, misses()};
+        comes = returns(step, left, piece, guess);
+        if (single || comes) asking.in_vain = comes ? 0 : asking.in_vain + 1;
+        if (comes && foreseeing_) foresee();
+      }
+      asking.turn.tell(comes);
+    }
+  }
+
+  // What is asked for next if all before it refuse; `asking`: as it was before the last of them.
+  std::optional<search::Point> after_refusal(const Step& step, const std::vector<std::string>& left, Asking& asking) {
+    const Piece refused = asking.turn.piece(left.size());
+    if (refused.second - refused.first == 1) asking.in_vain++;
+    asking.turn.tell(false);
+    while (!asking.turn.is_over(left.size())) {
+      const Piece piece = asking.turn.piece(left.size());
+      const bool single = piece.second - piece.first == 1;
+      if (is_promised(step, left, piece, asking) && !(single && was_out_of_reach(step, left[piece.first])))
+        return point_with(step, left, piece);
+      asking.turn.tell(false);
+    }
+    return std::nullopt;
+  }
+
+  bool is_promised(const Step& step, const std::vector<std::string>& left, const Piece& piece, const Asking& asking) {
+    return !foreseeing_ || (asking.in_vain < most_refused_really && promises(step, left, piece));
+  }
+
+  bool promises(const Step& step, const std::vector<std::string>& left, const Piece& piece) {
+    const Json* fallback = notes_.ground().point.find(fallback_parameter);
     const bool anew = fallback != nullptr && *fallback == fallback_before_rounding;
-    const search::Point point = changed(space_, from, changes);
+    const search::Point point = point_with(step, left, piece);
     bool promised = false;
     foresight_.go([&](const Foresight::Asking& meets) { promised = meets(point, anew ? nearly_enough_anew : nearly_enough); });
     return promised;
   }
 
-  // `returns`: whether left[begin, end) do; then they are left no longer.
-  static void ask_one_by_one(const std::vector<std::string>& left, size_t most,
-                             const std::function<bool(size_t, size_t)>& returns) {
-    size_t next = left.size(), size = 1, more = 2;
-    for (size_t refused = 0; refused < std::min(left.size(), most);) {
-      if (next == 0) next = left.size();
-      const size_t begin = next - std::min(size, next);
-      const bool comes = returns(begin, next);
-      if (comes) refused = 0;
-      if (!comes && size == 1) refused++;
-      if (!comes && size > 1) more = 1;
-      if (comes || size == 1) next = begin;
-      size = comes ? more * size : 1;
-    }
+  bool was_out_of_reach(const Step& step, const std::string& node) const { return out_of_reach_.contains(asked_of(step, node)); }
+
+  static std::pair<std::string, std::string> asked_of(const Step& step, const std::string& node) {
+    return {node, step.to(node).dump()};
   }
 
-  bool was_out_of_reach(const Step& step, const std::string& node) {
-    const auto found = out_of_reach_.find({node, step.to(node).dump()});
-    if (found == out_of_reach_.end()) return false;
-    if (step.from == 0) notes_.note_without(node, found->second);
-    return true;
-  }
-
-  // Whether left[begin, end) may; then they are left no longer.
-  bool returns(const Step& step, std::vector<std::string>& left, size_t begin, size_t end) {
+  static Changes changes_of(const Step& step, const std::vector<std::string>& left, const Piece& piece) {
     Changes changes;
-    for (size_t i = begin; i < end; i++) changes.emplace_back(precision_of(left[i]), step.to(left[i]));
-    const search::Trial trial = sequence_.evaluate(changed(space_, notes_.ground().point, changes), "take back");
-    notes_.note(trial, "take back", changes);
+    for (size_t i = piece.first; i < piece.second; i++) changes.emplace_back(precision_of(left[i]), step.to(left[i]));
+    return changes;
+  }
+
+  search::Point point_with(const Step& step, const std::vector<std::string>& left, const Piece& piece) const {
+    return changed(space_, notes_.ground().point, changes_of(step, left, piece));
+  }
+
+  std::function<bool(const search::Trial&)> misses() const {
+    return [this](const search::Trial& trial) { return !notes_.holds(trial); };
+  }
+
+  // Whether this piece of `left` may; then they are left no longer.
+  bool returns(const Step& step, std::vector<std::string>& left, const Piece& piece, const Guess& guess) {
+    const search::Trial trial = trials_.evaluate(point_with(step, left, piece), "take back", guess);
+    notes_.note(trial, "take back", changes_of(step, left, piece));
     const bool gains = notes_.ground().number == trial.number;  // not where both ways cost the same
+    const auto [begin, end] = piece;
     if (gains) {
       left.erase(left.begin() + static_cast<ptrdiff_t>(begin), left.begin() + static_cast<ptrdiff_t>(end));
     } else if (end - begin == 1 && !notes_.holds(trial)) {
       if (step.from == 0) notes_.note_without(left[begin], trial);
-      if (trial.state == search::State::pruned) out_of_reach_.insert_or_assign({left[begin], step.to(left[begin]).dump()}, trial);
+      if (trial.state == search::State::pruned) out_of_reach_.insert_or_assign(asked_of(step, left[begin]), trial);
     }
     return gains;
   }
@@ -186,7 +277,7 @@ class ComingDown {
   }
 
   const search::Space& space_;
-  search::Sequence& sequence_;
+  TrialsAhead& trials_;
   RepairNotes& notes_;
   Foresight& foresight_;
   bool foreseeing_ = false;
@@ -195,12 +286,12 @@ class ComingDown {
 
 }  // namespace
 
-void come_down(const search::Space& space, search::Sequence& sequence, RepairNotes& notes, Foresight& foresight) {
-  ComingDown(space, sequence, notes, foresight).run();
+void come_down(const search::Space& space, TrialsAhead& trials, RepairNotes& notes, Foresight& foresight) {
+  ComingDown(space, trials, notes, foresight).run();
 }
 
-bool come_down_as_foreseen(const search::Space& space, search::Sequence& sequence, RepairNotes& notes, Foresight& foresight) {
-  return ComingDown(space, sequence, notes, foresight).begin();
+bool come_down_as_foreseen(const search::Space& space, TrialsAhead& trials, RepairNotes& notes, Foresight& foresight) {
+  return ComingDown(space, trials, notes, foresight).begin();
 }
 
 }  // namespace quasar::tune

@@ -1,8 +1,8 @@
 // The end of a search by repair: operators that were given up return to 8 bits, as long as the goal holds.
 #pragma once
 
-#include "quasar/search/sequence.hpp"
 #include "quasar/strategy/repair_notes.hpp"
+#include "quasar/strategy/trials_ahead.hpp"
 #include "quasar/trial/foresight.hpp"
 
 namespace quasar::tune {
@@ -12,9 +12,9 @@ namespace quasar::tune {
 // early, as out of reach, is not asked again. `notes` knows a trial that is accurate, and hears of every one.
 // Where `foresight` can tell, the way goes on in it without trials as far as it promises success, and one trial shows whether
 // that holds; single operators are then asked only where it says that they nearly may.
-void come_down(const search::Space& space, search::Sequence& sequence, RepairNotes& notes, Foresight& foresight);
+void come_down(const search::Space& space, TrialsAhead& trials, RepairNotes& notes, Foresight& foresight);
 
 // The beginning of that way alone, which is foreseen. -> whether `foresight` could tell
-bool come_down_as_foreseen(const search::Space& space, search::Sequence& sequence, RepairNotes& notes, Foresight& foresight);
+bool come_down_as_foreseen(const search::Space& space, TrialsAhead& trials, RepairNotes& notes, Foresight& foresight);
 
 }  // namespace quasar::tune

@@ -6,6 +6,9 @@ namespace quasar::tune {
 // The configuration, without passwords.
 inline constexpr const char* job_attribute = "job";
 
+// Of the Quasar that leads its search (same_version.hpp).
+inline constexpr const char* version_attribute = "quasar.version";
+
 // The name of the study before it, and what its search may choose (continuation.hpp).
 inline constexpr const char* predecessor_attribute = "predecessor";
 inline constexpr const char* choices_attribute = "choices";

@@ -222,30 +222,36 @@ SharedForesight shared_foresight(const search::Study& study) {
 }
 
 void Foresight::go(const Way& way) {
-  struct FarEnough {};
-  constexpr size_t ahead = 8;
-  if (shared_.answers == nullptr) return way([this](const search::Point& point, double factor) { return meets(point, factor); });
   while (shared_.answers != nullptr) {
-    std::vector<Question> open;
-    try {
-      way([&](const search::Point& point, double factor) {
-        if (!rounded_) return false;
-        Question asked = question(point, factor);
-        if (const auto answer = answered(asked)) return *answer;
-        if (std::ranges::find(open, asked.text, &Question::text) == open.end()) open.push_back(std::move(asked));
-        if (open.size() == ahead) throw FarEnough();
-        return false;
-      });
-    } catch (const FarEnough&) {
-    }
+    const std::vector<Question> open = open_on(way, "");
     if (open.empty()) return;
-    find_answers(open);
+    if (!find_answers(open) && !find_behind_another(way, open)) look_and_tell(open.front());
   }
-  go(way);
+  way([this](const search::Point& point, double factor) { return meets(point, factor); });
 }
 
-// One at least: whoever finds all of them taken looks at the first, too, as who took it may have died.
-void Foresight::find_answers(const std::vector<Question>& open) {
+// Questions on the way that are not answered, if all but this one get a no.
+std::vector<Foresight::Question> Foresight::open_on(const Way& way, const std::string& yes) {
+  struct FarEnough {};
+  constexpr size_t ahead = 8;
+  std::vector<Question> open;
+  try {
+    way([&](const search::Point& point, double factor) {
+      if (!rounded_) return false;
+      Question asked = question(point, factor);
+      if (const auto answer = answered(asked)) return *answer;
+      if (asked.text == yes) return true;
+      if (std::ranges::find(open, asked.text, &Question::text) == open.end()) open.push_back(std::move(asked));
+      if (open.size() == ahead) throw FarEnough();
+      return false;
+    });
+  } catch (const FarEnough&) {
+  }
+  return open;
+}
+
+// -> whether anything is known now that was not.
+bool Foresight::find_answers(std::span<const Question> open) {
   std::vector<std::string> texts;
   for (const Question& question : open) texts.push_back(question.text);
   search::Answers::Known said;
@@ -255,22 +261,46 @@ void Foresight::find_answers(const std::vector<Question>& open) {
     throw;
   } catch (const Error&) {  // a role that may not make the table
     shared_.answers = nullptr;
+    return true;
   }
+  bool news = false;
   for (const Question& question : open) {
     const auto answer = said.answers.find(question.text);
     if (answer == said.answers.end()) continue;
-    if (const auto known = known_from(answer->second)) known_.insert_or_assign(question.plan, *known);
+    const auto known = known_from(answer->second);
+    if (!known) continue;
+    known_.insert_or_assign(question.plan, *known);
+    news = news || answered(question);
   }
-  const auto mine = std::ranges::find(open, said.mine.value_or(open.front().text), &Question::text);
-  if (mine == open.end() || answered(*mine)) return;
-  if (look_at(*mine) && shared_.answers != nullptr)
-    shared_.answers->answer(shared_.study, mine->text, to_json(known_.at(mine->plan)));
+  const auto mine = std::ranges::find(open, said.mine.value_or(""), &Question::text);
+  if (mine == open.end()) return news;
+  if (!answered(*mine)) look_and_tell(*mine);
+  return true;
 }
 
-void Foresight::prepare(const search::Point& point) const {
-  if (!can_tell()) return;
+// All of these are taken: what comes behind one of them, if that gets a yes. -> whether anything is known now that was not
+bool Foresight::find_behind_another(const Way& way, std::span<const Question> open) {
+  constexpr size_t most = 3;
+  for (const Question& taken : open.first(std::min(most, open.size()))) {
+    std::vector<Question> behind = open_on(way, taken.text);
+    std::erase_if(behind, [&](const Question& one) { return std::ranges::find(open, one.text, &Question::text) != open.end(); });
+    if (!behind.empty() && find_answers(behind)) return true;
+  }
+  return false;
+}
+
+void Foresight::look_and_tell(const Question& question) {
+  if (look_at(question) && shared_.answers != nullptr)
+    shared_.answers->answer(shared_.study, question.text, to_json(known_.at(question.plan)));
+}
+
+bool Foresight::is_long(const search::Point& point) const {
   const quant::Config config = quant::while_rounding(quant::parse_config(words_of(context_.space, point)));
-  if (takes_long(config, plan_of(context_, config))) rounded_plan(context_, config);
+  return takes_long(config, plan_of(context_, config));
+}
+
+void Foresight::prepare(const search::Point& point, const std::function<void()>& check) const {
+  rounded_plan(context_, quant::while_rounding(quant::parse_config(words_of(context_.space, point))), check);
 }
 
 graph::Model Foresight::model_of(const quant::Config& config, const quant::Plan& plan) const {

@@ -15,12 +15,14 @@
 //   v(point) ≈ v(trial) + v_ORT(point) − v_ORT(trial)
 //
 // Processes that share a study share what they foresee. Each goes the same way, and looks at the next model on it that no other
-// process looks at. While an answer is missing, it goes on as if that were no, which most answers are.
+// process looks at. While an answer is missing, it goes on as if that were no, which most answers are; where others look at all
+// that come then, as if one of these were yes; and at last it looks at one itself, as whoever took it may have died.
 #pragma once
 
 #include <functional>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -43,6 +45,9 @@ class Foresight {
   explicit Foresight(const TrialContext& context, size_t quick = quick_layers, SharedForesight shared = {})
       : context_(context), quick_(quick), shared_(shared) {}
 
+  // Whether anything can be foreseen of the search's goal.
+  bool can_tell() const;
+
   // From now on codes are those of this trial's model before anything was given up after rounding; it is rounded again where
   // rounding has forgotten it. -> whether anything can be foreseen from it. Not where little was rounded, as trials are quick
   // then; not for goals about costs or about other metrics than the objective, nor with an evaluator of the user's; not where
@@ -63,8 +68,12 @@ class Foresight {
   // its last run hears nothing but answers of meets().
   void go(const Way& way);
 
-  // What begin() needs of a trial at this point that another process runs, made meanwhile. May throw Error, as its trial would.
-  void prepare(const search::Point& point) const;
+  // Whether a trial at this point rounds so much that it is worth while to do that before. May throw Error, as the trial would.
+  bool is_long(const search::Point& point) const;
+
+  // Rounds what a trial at this point needs, and begin() for it. `check`: called between layers; what it throws ends that. May
+  // throw Error, as the trial would.
+  void prepare(const search::Point& point, const std::function<void()>& check) const;
 
   size_t samples_run() const { return samples_run_; }  // by models that meets() has looked at, all together
 
@@ -81,7 +90,6 @@ class Foresight {
     std::string text;  // for others: the same only where their answer is this one's
   };
 
-  bool can_tell() const;
   bool takes_long(const quant::Config& config, const quant::Plan& plan) const;
   const std::string& metric() const { return context_.job.aim.goals.objectives.front().metric; }
   bool is_enough(double value, double factor) const;
@@ -96,7 +104,10 @@ class Foresight {
   Question question(const search::Point& point, double factor);
   std::optional<bool> answered(const Question& question) const;  // nullopt: not known yet
   bool look_at(const Question& question);
-  void find_answers(const std::vector<Question>& open);
+  std::vector<Question> open_on(const Way& way, const std::string& yes);
+  bool find_answers(std::span<const Question> open);
+  bool find_behind_another(const Way& way, std::span<const Question> open);
+  void look_and_tell(const Question& question);
   static Json to_json(const Known& known);
   static std::optional<Known> known_from(const Json& json);
 

@@ -293,9 +293,9 @@ search::Outcome try_point(const TrialContext& context, search::RunningTrial& tri
   }
 }
 
-quant::Plan rounded_plan(const TrialContext& context, const quant::Config& config) {
+quant::Plan rounded_plan(const TrialContext& context, const quant::Config& config, const std::function<void()>& check) {
   quant::Plan plan = plan_of(context, config);
-  context.variants.improve(config, plan);
+  context.variants.improve(config, plan, check);
   return plan;
 }
 

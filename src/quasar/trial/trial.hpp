@@ -77,8 +77,8 @@ search::Outcome try_point(const TrialContext& context, search::RunningTrial& tri
 // by more than search_metric_tolerance. Constraints are another matter.
 bool is_good_enough(const Aim& aim, const Measures& values, const eval::Scores& reference);
 
-// The plan with its rounding.
-quant::Plan rounded_plan(const TrialContext& context, const quant::Config& config);
+// The plan with its rounding. `check`: called between layers, and what it throws ends the work.
+quant::Plan rounded_plan(const TrialContext& context, const quant::Config& config, const std::function<void()>& check = {});
 
 // With this plan of it; keeps what the job's memory_limit allows. Throws as ToggledModel does.
 ToggledModel instrumented(const TrialContext& context, const quant::Config& config, const quant::Plan& plan);

@@ -7,6 +7,7 @@
 #include "quasar/base/machine.hpp"
 #include "quasar/base/names.hpp"
 #include "quasar/base/secrets.hpp"
+#include "quasar/base/version.hpp"
 #include "quasar/job/goal_parts.hpp"
 #include "quasar/search/optuna/optuna_format.hpp"
 #include "quasar/studies/attributes.hpp"
@@ -14,6 +15,7 @@
 #include "quasar/studies/continuation.hpp"
 #include "quasar/studies/past_study.hpp"
 #include "quasar/studies/same_evaluator.hpp"
+#include "quasar/studies/same_version.hpp"
 #include "quasar/studies/warm_start.hpp"
 #include "quasar/trial/racing.hpp"
 #include "quasar/trial/recall.hpp"
@@ -88,6 +90,7 @@ void bind(search::Study& study, const Job& job, const Json& goal) {
   for (const auto& [key, value] : goal.items()) study.set_attribute(key, value);
   if (!job.study.predecessor.empty()) study.set_attribute(predecessor_attribute, job.study.predecessor);
   study.set_attribute(choices_attribute, choices_of(job));
+  study.set_attribute(version_attribute, version());
   study.set_attribute(job_attribute, without_secrets(job.words));
   study.set_attribute(samples_attribute,
                       {{"reader", without_secrets(job.samples.split.is_null() ? job.samples.calibration : job.samples.data)},
@@ -219,6 +222,7 @@ search::Study join_study(const Job& job, search::Storage& storage, const Source&
                                 .worker = true,
                                 .only_claimed = true,
                                 .heartbeat = job.study.heartbeat});
+  expect_same_version({study.id(), job.study.name, {}, study.user_attributes()});
   check_same_job(study.user_attributes().at(job_attribute), without_secrets(job.words));  // first: by the keys that users write
   const Json goal = goal_of(job, source.samples);
   for (const auto& [key, here] : goal.items()) {

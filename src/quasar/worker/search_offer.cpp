@@ -10,6 +10,7 @@
 #include "quasar/studies/comparable.hpp"
 #include "quasar/studies/continuation.hpp"
 #include "quasar/studies/kept_files.hpp"
+#include "quasar/studies/same_version.hpp"
 #include "quasar/worker/said.hpp"
 #include "quasar/worker/waiting.hpp"
 
@@ -56,6 +57,7 @@ bool is_of_leader_alone(const std::string& key) {
 }
 
 SearchOffer offer_in(const search::StudyRecord& study, const Studies& studies, const OfferWanted& wanted) {
+  expect_same_version(study);
   const Json words = study.user_attributes.at(job_attribute);
   if (!words.is_object()) throw Error("the study '" + study.name + "' is damaged: its configuration is no mapping");
   if (const Json evaluator = words.value("search_evaluator", Json()); !evaluator.is_null() && !wanted.allow_code)

@@ -358,39 +358,52 @@ void expect_one_pulse(Place& place) {
   EXPECT_EQ(led->leader_message().heartbeat.grace, 7);
 }
 
-// Whoever waits for another's trial makes its point ready, once, and nobody does so for a trial of his own.
-void expect_readiness(Place& place) {
-  const Space space = space_of(3);
+// A point that another process makes ready is begun by that process alone, and whoever waits has time for later ones until the
+// trial has ended.
+void expect_what_is_ready_is_left(Place& place) {
+  const Space space = space_of(4);
   std::mutex guard;
-  std::map<double, std::set<size_t>> tried, ready;
-  std::atomic<int> calls = 0;
+  std::map<double, std::set<size_t>> tried;
+  std::array<std::atomic<int>, 2> pieces{0, 0};
   in_processes(place, place.study(), 2, [&](size_t process, Study& study) {
-    const auto note = [&](std::map<double, std::set<size_t>>& to, const Point& point) {
+    const auto wait_for_the_end = [&](const std::function<bool()>& waits) {
+      ++pieces.at(process);
+      while (waits()) std::this_thread::sleep_for(1ms);
+      return true;
+    };
+    const auto is_theirs = [&](const Point& point) { return static_cast<size_t>(point.find("a")->get<int>()) % 2 != process; };
+    Sequence sequence({.stage = "s"}, study, space, {}, [&](RunningTrial& job) -> Outcome {
+      while (pieces.at(1 - process) < 1) std::this_thread::sleep_for(1ms);  // the other has nothing else to do
       const std::scoped_lock lock(guard);
-      to[point.find("a")->get<double>()].insert(process);
-    };
-    const Meanwhile meanwhile = [&](const Point& point) {
-      ++calls;
-      note(ready, point);
-      throw Error("nothing came of it");
-    };
-    Sequence sequence({.stage = "s", .meanwhile = meanwhile}, study, space, {}, [&](RunningTrial& job) -> Outcome {
-      note(tried, job.point());
-      std::this_thread::sleep_for(150ms);
+      tried[value_of(job)].insert(process);
       return {.values = {value_of(job)}};
     });
-    for (uint64_t i = 0; i < 3; ++i) sequence.evaluate(space.at(i));
+    for (uint64_t i = 0; i < 4; ++i) {
+      EXPECT_EQ(sequence.evaluate(space.at(i), "", {wait_for_the_end, is_theirs}).values.front(), static_cast<double>(i));
+    }
   });
-  EXPECT_LE(calls, 3);
-  EXPECT_GT(calls, 0);
-  for (const auto& [point, processes] : ready) {
-    EXPECT_EQ(tried[point].size(), 1U);
-    EXPECT_NE(tried[point], processes);
-  }
+  for (size_t i = 0; i < 4; ++i) EXPECT_EQ(tried[static_cast<double>(i)], std::set<size_t>{i % 2}) << i;
+}
+
+// Nothing comes of what fails ahead; the trial is tried all the same.
+void expect_failures_ahead_do_no_harm(Place& place) {
+  const Space space = space_of(3);
+  std::atomic<int> trials = 0;
+  in_processes(place, place.study(), 2, [&](size_t, Study& study) {
+    Sequence sequence({.stage = "s"}, study, space, {}, [&](RunningTrial& job) -> Outcome {
+      ++trials;
+      std::this_thread::sleep_for(20ms);
+      return {.values = {value_of(job)}};
+    });
+    const Ahead failing{[](const auto& waits) -> bool { throw Error(waits() ? "it waits" : "it does not"); }, {}};
+    for (uint64_t i = 0; i < 3; ++i) EXPECT_EQ(sequence.evaluate(space.at(i), "", failing).number, static_cast<int64_t>(i));
+  });
+  EXPECT_EQ(trials, 3);
 }
 
 void expect_all(Place& place) {
-  expect_readiness(place);
+  expect_what_is_ready_is_left(place);
+  expect_failures_ahead_do_no_harm(place);
   expect_broken_workers_leave(place);
   expect_one_pulse(place);
   expect_no_point_twice(place);

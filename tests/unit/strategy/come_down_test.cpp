@@ -30,10 +30,11 @@ class FromTheTop final : public Strategy {
     notes.note_ranking(by_gain(*context.trial_context, rounded, nodes, *context.samples));
     notes.note(sequence.evaluate(changed(context.space, rounded, changes)), "fall back", {});
     Foresight foresight(*context.trial_context, quick_);
+    TrialsAhead ahead(sequence, context.study, foresight);
     if (as_foreseen_) {
-      EXPECT_EQ(come_down_as_foreseen(context.space, sequence, notes, foresight), quick_ == 0);
+      EXPECT_EQ(come_down_as_foreseen(context.space, ahead, notes, foresight), quick_ == 0);
     } else {
-      come_down(context.space, sequence, notes, foresight);
+      come_down(context.space, ahead, notes, foresight);
     }
     Finding finding;
     finding.winner = notes.ground().number;

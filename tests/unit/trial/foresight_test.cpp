@@ -118,6 +118,7 @@ class SharedInMemory final : public search::Answers {
     given.push_back(question);
     if (said_[question].is_null()) said_[question] = answer;
   }
+  void forget(int64_t /*study*/, const std::string& question) override { said_.erase(question); }
   void say(const std::string& question, const Json& answer) { said_[question] = answer; }
 
   std::vector<std::string> given;
@@ -159,6 +160,28 @@ TEST(Foresight, IsSharedWithOtherProcesses) {
   EXPECT_EQ(shared.given.size(), expected.size()) << "what another process took and never answered is looked at, too";
   EXPECT_EQ(two.go(), expected);
   EXPECT_EQ(two.foresight.samples_run(), 0U) << "all of it was known";
+}
+
+// Where others look at all that comes after a no, this process looks at what comes after a yes.
+TEST(Foresight, GoesOnBehindWhatOthersLookAt) {
+  const MadeUpTrials trials(words_for(1.1 * distance(softmax_in_float, 16), 16));
+  SharedInMemory shared, taken;
+  Walker one(trials, &shared), two(trials, &taken);
+  const auto asked_behind = [](Walker& walker) {
+    std::vector<bool> heard;
+    walker.foresight.go([&](const Foresight::Asking& meets) {
+      heard = {meets(walker.points[0], 1)};
+      if (heard.front()) heard.push_back(meets(walker.points[1], 1));
+    });
+    return heard;
+  };
+  const std::vector<bool> expected = asked_behind(one);
+  ASSERT_EQ(expected.size(), 2U) << "the first is a yes";
+  ASSERT_EQ(shared.given.size(), 2U);
+  taken.say(shared.given[0], nullptr);
+  EXPECT_EQ(asked_behind(two), expected);
+  ASSERT_EQ(taken.given.size(), 2U);
+  EXPECT_EQ(taken.given[0], shared.given[1]) << "before it looks at what another has taken";
 }
 
 TEST(Foresight, BelievesNoAnswerThatMakesNoSense) {

@@ -28,11 +28,11 @@ class MadeUpTrials {
   // What a point measures, by metric; with `pruned`: on the samples before it was given up.
   using Score = std::function<Measures(const search::Point&)>;
 
-  explicit MadeUpTrials(Json words)
+  explicit MadeUpTrials(Json words, VariantOptions options = {})
       : words_(with_folder(std::move(words), folder_)),
         job(parse_job(words_, folder_.path())),
         setting(prepare(job)),
-        variants(setting.original, setting.model, setting.samples.calibration, setting.spaces.needs),
+        variants(setting.original, setting.model, setting.samples.calibration, setting.spaces.needs, std::move(options)),
         evaluator_(evaluator_of(job, setting)),
         devices_(job.devices),
         context_{job,          setting.model, *setting.target, setting.spaces.all,

@@ -24,6 +24,7 @@ class Launch final : public Command {
     app.add_option("--workers", files_.workers, "workers beside the leader, which runs trials too (default 4)");
     app.add_option("--cpus", files_.cpus, "processors of each of them (default 4)");
     app.add_option("--memory", files_.memory, "GiB of memory of each of them (default 8)");
+    app.add_option("--gpus", files_.gpus, "NVIDIA GPUs of each of them, on which it scores candidates (default 0)");
     app.add_option("--storage", files_.storage, "postgresql://user@host:port/database (default: a database is set up)");
     hours_ = app.add_option("--hours", files_.hours, "slurm: hours that a task may take (default 24)");
     folder_ = app.add_option("--folder", files_.folder,
@@ -63,14 +64,16 @@ class Launch final : public Command {
   }
 
   void check_numbers() const {
-    const auto check = [](const char* name, int64_t value, int64_t most) {
-      if (value < 1 || value > most)
-        throw Error(std::string(name) + " is " + std::to_string(value) + ", but must be from 1 to " + std::to_string(most));
+    const auto check = [](const char* name, int64_t value, int64_t most, int64_t least = 1) {
+      if (value < least || value > most)
+        throw Error(std::string(name) + " is " + std::to_string(value) + ", but must be from " + std::to_string(least) + " to " +
+                    std::to_string(most));
     };
     check("--workers", files_.workers, 10000);
     check("--cpus", files_.cpus, 1024);
     check("--memory", files_.memory, 100000);
     check("--hours", files_.hours, 10000);
+    check("--gpus", files_.gpus, 64, 0);
   }
 
   std::string slurm() {

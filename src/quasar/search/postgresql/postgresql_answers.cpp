@@ -21,6 +21,8 @@ constexpr const char* asking =
 constexpr const char* answering =
     "UPDATE quasar_answers SET answer = :a WHERE study_id = CAST(:s AS integer) AND question = :q AND answer IS NULL";
 
+constexpr const char* forgetting = "DELETE FROM quasar_answers WHERE study_id = CAST(:s AS integer) AND question = :q";
+
 }  // namespace
 
 void PostgresqlAnswers::make_table(soci::session& sql) {
@@ -65,6 +67,13 @@ void PostgresqlAnswers::answer(int64_t study, const std::string& question, const
   with_([&](soci::session& sql, PreparedStatements& statements) {
     make_table(sql);
     statements.run(sql, answering, {text, std::to_string(study), question});
+  });
+}
+
+void PostgresqlAnswers::forget(int64_t study, const std::string& question) {
+  with_([&](soci::session& sql, PreparedStatements& statements) {
+    make_table(sql);
+    statements.run(sql, forgetting, {std::to_string(study), question});
   });
 }
 

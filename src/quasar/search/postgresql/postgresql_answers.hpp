@@ -22,6 +22,7 @@ class PostgresqlAnswers final : public Answers {
 
   Known ask(int64_t study, std::span<const std::string> questions) override;
   void answer(int64_t study, const std::string& question, const Json& answer) override;
+  void forget(int64_t study, const std::string& question) override;
 
  private:
   void make_table(soci::session& sql);

@@ -7,10 +7,44 @@
 #include <set>
 
 #include "quasar/base/error.hpp"
+#include "quasar/base/process.hpp"
 #include "quasar/search/storage.hpp"
 
 namespace quasar::search::storage {
 namespace {
+
+class AnswersInMemory final : public Answers {
+ public:
+  Known ask(int64_t study, std::span<const std::string> questions) override {
+    const std::scoped_lock lock(mutex_);
+    Known out;
+    for (const std::string& question : questions) {
+      const auto found = asked_.find({study, question});
+      if (found == asked_.end() && !out.mine) {
+        asked_[{study, question}] = nullptr;
+        out.mine = question;
+      } else if (found != asked_.end() && !found->second.is_null()) {
+        out.answers[question] = found->second;
+      }
+    }
+    return out;
+  }
+
+  void answer(int64_t study, const std::string& question, const Json& answer) override {
+    const std::scoped_lock lock(mutex_);
+    const auto asked = asked_.find({study, question});
+    if (asked != asked_.end() && asked->second.is_null()) asked->second = answer;
+  }
+
+  void forget(int64_t study, const std::string& question) override {
+    const std::scoped_lock lock(mutex_);
+    asked_.erase({study, question});
+  }
+
+ private:
+  std::mutex mutex_;
+  std::map<std::pair<int64_t, std::string>, Json> asked_;  // null: taken
+};
 
 class Memory final : public Storage, public Sharing {
  public:
@@ -145,7 +179,9 @@ class Memory final : public Storage, public Sharing {
     return {.trials = true, .words = true};
   }
 
-  Liveness liveness(int64_t) override { return {}; }  // there is no other process
+  Liveness liveness(int64_t) override { return {.processes = {process_name()}, .silent_s = {}}; }
+
+  Answers* answers() override { return &answers_; }
 
   bool requeue_dead(int64_t id, const std::string& heartbeat, int64_t max_retry) override {
     const std::scoped_lock lock(mutex_);
@@ -234,6 +270,7 @@ class Memory final : public Storage, public Sharing {
   }
 
   bool shared_;
+  AnswersInMemory answers_;
   std::mutex mutex_, turns_;
   std::vector<Kept> kept_;
   std::vector<std::pair<int64_t, int64_t>> places_;  // id -> study and number

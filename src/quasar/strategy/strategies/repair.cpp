@@ -13,6 +13,7 @@
 #include "quasar/strategy/come_down.hpp"
 #include "quasar/strategy/exit_policy.hpp"
 #include "quasar/strategy/repair_notes.hpp"
+#include "quasar/strategy/trials_ahead.hpp"
 #include "quasar/strategy/tuner.hpp"
 #include "quasar/trial/foresight.hpp"
 #include "quasar/trial/quality.hpp"
@@ -46,10 +47,10 @@ class Repairing {
                    .n_jobs = static_cast<size_t>(context.job.n_jobs),
                    .stage = "repair",
                    .listener = context.listener,
-                   .meanwhile = [this](const Point& point) { foresight_.prepare(point); },
                    .stop = context.stop,
                    .begin = context.begin},
-                  context.study, context.space, exit_policy(context.job.limits), context.objective) {}
+                  context.study, context.space, exit_policy(context.job.limits), context.objective),
+        trials_(sequence_, context.study, foresight_) {}
 
   Finding run() {
     Finding finding;
@@ -61,7 +62,7 @@ class Repairing {
  private:
   std::string traverse() {
     for (const Point& point : first_points(context_.job.enqueue, context_.space))
-      notes_.note(sequence_.evaluate(point, "default configuration"), "default configuration", {});
+      notes_.note(trials_.evaluate(point, "default configuration"), "default configuration", {});
     if (!notes_.met() && is_far()) give_up_few();
     if (!notes_.met()) repair();
     if (!notes_.met()) {
@@ -77,37 +78,80 @@ class Repairing {
     if (notes_.accurate()) {
       if (context_.trial_context->rejection != nullptr) context_.trial_context->rejection->pause(false);
       // Single operators are asked when the layers that stay are rounded for good, and before that where nothing is foreseen.
-      const bool foreseen = come_down_as_foreseen(context_.space, sequence_, notes_, foresight_);
-      if (!foreseen) come_down(context_.space, sequence_, notes_, foresight_);
-      if (round_again() || foreseen) come_down(context_.space, sequence_, notes_, foresight_);
+      const bool foreseen = come_down_as_foreseen(context_.space, trials_, notes_, foresight_);
+      if (!foreseen) come_down(context_.space, trials_, notes_, foresight_);
+      if (round_again() || foreseen) come_down(context_.space, trials_, notes_, foresight_);
     }
     return notes_.met() ? "the accuracy criterion is met" : notes_.shortfall();
   }
 
+  // Points that differ in one parameter, with what that becomes.
+  struct Choices {
+    std::vector<Point> points;
+    std::vector<Changes> changes;
+  };
+
+  // What may be tried of the place-th parameter of the space; nothing where it is no repair, or has no effect there.
+  Choices choices_from(const Point& from, size_t place) const {
+    Choices out;
+    const search::Parameter& parameter = context_.space.parameters()[place];
+    if (parameter.name.starts_with(precision_of("")) || parameter.name == fallback_parameter) return out;
+    if (!context_.space.is_active(parameter, from)) return out;
+    for (const Json& choice : choices_of(parameter)) {
+      if (choice == *from.find(parameter.name)) continue;
+      const Changes change{{parameter.name, choice}};
+      Point point = changed(context_.space, from, change);
+      if (!why_impossible(*context_.trial_context, point).empty()) continue;
+      out.changes.push_back(change);
+      out.points.push_back(std::move(point));
+    }
+    return out;
+  }
+
   // Coordinate by coordinate, in the order of the space.
   void repair() {
-    for (const auto& parameter : context_.space.parameters()) {
-      if (notes_.met() || parameter.name.starts_with(precision_of("")) || parameter.name == fallback_parameter) continue;
-      if (!context_.space.is_active(parameter, notes_.current().point)) continue;
-      const Point from = notes_.current().point;
-      std::vector<Point> points;
-      std::vector<Changes> changes;
-      for (const Json& choice : choices_of(parameter)) {
-        if (choice == *from.find(parameter.name)) continue;
-        const Changes change{{parameter.name, choice}};
-        Point point = changed(context_.space, from, change);
-        if (!why_impossible(*context_.trial_context, point).empty()) continue;
-        changes.push_back(change);
-        points.push_back(std::move(point));
-      }
+    for (size_t place = 0; place < context_.space.parameters().size() && !notes_.met(); place++) {
+      const Choices choices = choices_from(notes_.current().point, place);
+      const std::vector<Point>& points = choices.points;
       // As many at a time as run at a time: none beyond what meets the goal.
       const auto at_once = static_cast<size_t>(context_.job.n_jobs);
       for (size_t i = 0; i < points.size() && !notes_.met(); i += at_once) {
-        const auto some = std::span(points).subspan(i, std::min(at_once, points.size() - i));
-        const std::vector<Trial> trials = sequence_.evaluate(some, std::vector<std::string>(some.size(), "repair"));
-        for (size_t k = 0; k < trials.size(); k++) notes_.note(trials[k], "repair", changes[i + k]);
+        const size_t end = std::min(points.size(), i + at_once);
+        const auto some = std::span(points).subspan(i, end - i);
+        const bool is_nearer = points.size() == 1;
+        const Guess guess{[&, ahead = Repairs{{points.begin() + static_cast<ptrdiff_t>(end), points.end()},
+                                              is_nearer ? points.front() : notes_.current().point,
+                                              place}]() mutable { return next_repair(ahead); },
+                          [&](const Trial& trial) { return is_as_guessed(trial, end < points.size(), is_nearer); }};
+        const std::vector<Trial> trials = trials_.evaluate(some, "repair", guess);
+        for (size_t k = 0; k < trials.size(); k++) notes_.note(trials[k], "repair", choices.changes[i + k]);
       }
     }
+  }
+
+  // What repair() comes to if the only other choice of a parameter helps, and none of several does.
+  struct Repairs {
+    std::vector<Point> points;  // of this parameter
+    Point from;
+    size_t place = 0;
+  };
+
+  std::optional<Point> next_repair(Repairs& ahead) const {
+    while (ahead.points.empty()) {
+      if (++ahead.place >= context_.space.parameters().size()) return std::nullopt;
+      ahead.points = choices_from(ahead.from, ahead.place).points;
+      if (ahead.points.size() == 1) ahead.from = ahead.points.front();
+    }
+    Point point = std::move(ahead.points.front());
+    ahead.points.erase(ahead.points.begin());
+    return point;
+  }
+
+  // What comes next of the same parameter depends on the goal alone.
+  bool is_as_guessed(const Trial& trial, bool more_of_it, bool is_nearer) const {
+    RepairNotes then = notes_;
+    then.note(trial, "repair", {});
+    return !then.met() && (more_of_it || (then.current().number == trial.number) == is_nearer);
   }
 
   // So far from the float model that it is rather a few operators that cannot be quantized than all that lose a little.
@@ -173,7 +217,7 @@ class Repairing {
     const bool most = is_last(rung) && k == nodes.size();
     // What comes out in the end is scored in full, met or not.
     if (context_.trial_context->rejection != nullptr) context_.trial_context->rejection->pause(most);
-    const Trial trial = sequence_.evaluate(point_on(rung, nodes, k), "fall back to " + rung.name);
+    const Trial trial = trials_.evaluate(point_on(rung, nodes, k), "fall back to " + rung.name);
     notes_.note(trial, "fall back", {{"operators", k}, {"to", rung.name}});
     if (most) notes_.note_most(trial, k);
     return notes_.verdict_on(trial);
@@ -279,7 +323,7 @@ class Repairing {
     const Changes change{{fallback_parameter, fallback_before_rounding}};
     const Point again = changed(context_.space, point, change);
     if (!quant::parse_config(words_of(context_.space, again)).rounding.optimizes()) return false;
-    const Trial trial = sequence_.evaluate(again, "round again");
+    const Trial trial = trials_.evaluate(again, "round again");
     notes_.note_other_rounding(trial);
     return notes_.ground().number == trial.number && notes_.room(trial) > much_room;
   }
@@ -301,6 +345,7 @@ class Repairing {
   bool foreseeing_ = false;
   RepairNotes notes_;
   search::Sequence sequence_;
+  TrialsAhead trials_;
   Point repaired_;
 };
 

@@ -1,0 +1,11 @@
+// Two versions of Quasar may make different models of one trial: a search and its workers are of one version.
+#pragma once
+
+#include "quasar/search/storage.hpp"
+
+namespace quasar::tune {
+
+// Throws Error, which says what to install, where the leader of the study's search is of another version than this process.
+void expect_same_version(const search::StudyRecord& study);
+
+}  // namespace quasar::tune
