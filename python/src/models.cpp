@@ -91,10 +91,11 @@ py::dict quantize(const std::string& model, const std::string& output, const py:
     tune::reads_samples(files, options.calibration, "", "the calibration data");
     files.writes(output, "output");
     files.writes(output + ".data", "output");
+    tune::writes_pieces(files, options.model, output, "output");
     files.check();
     if (is_special_file(output)) throw Error("output '" + output + "' is no file");
     const tune::Quantized result = tune::quantize(options);
-    tune::write_model(result, output);
+    const auto pieces = tune::write_model(result, output);
     Json nodes = Json::array(), skipped = Json::object();
     for (const auto& [name, planned] : result.plan.nodes) nodes.push_back(name);
     for (const auto& [name, why] : result.plan.skipped) skipped[name] = why;
@@ -102,6 +103,7 @@ py::dict quantize(const std::string& model, const std::string& output, const py:
                 {"skipped", skipped},
                 {"notes", result.plan.notes},
                 {"config", quant::to_json(result.config)},
+                {"models", tune::to_json(pieces)},
                 {"ranges", quant::ranges_json(result.plan, result.config)}};
   });
   return to_python(facts);

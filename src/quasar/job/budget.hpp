@@ -39,9 +39,9 @@ struct AccuracyBudget {
 };
 std::optional<AccuracyBudget> accuracy_of_budget(const Json& words);
 
-// `model`: the float model's file, whose size shares are of. Throws Error for unknown keys (with the nearest) and units, numbers
-// that are 0 and less or beyond the float model's, and a budget of nothing.
-Budget parse_budget(const Json& words, const std::filesystem::path& model);
+// `models`: the files of the float model, whose sizes together shares are of. Throws Error for unknown keys (with the nearest)
+// and units, numbers that are 0 and less or beyond the float model's, and a budget of nothing.
+Budget parse_budget(const Json& words, const std::vector<std::filesystem::path>& models);
 
 // What a trial must keep to be within it.
 std::vector<Constraint> constraints_of(const Budget& budget);

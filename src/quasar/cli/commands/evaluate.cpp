@@ -11,7 +11,7 @@
 #include "quasar/cli/command.hpp"
 #include "quasar/graph/files_of.hpp"
 #include "quasar/graph/half_to_float.hpp"
-#include "quasar/graph/load.hpp"
+#include "quasar/job/models_key.hpp"
 #include "quasar/ops/chosen_outputs.hpp"
 #include "quasar/report/result.hpp"
 #include "quasar/runtime/latency.hpp"
@@ -44,8 +44,8 @@ class Evaluate final : public Command {
 
   int run() override {
     libraries_.load();
-    const graph::Model model = graph::load(model_);
-    const graph::Model reference = reference_.empty() ? model : suited(graph::load(reference_), model);
+    const graph::Model model = tune::given_model(model_).model;
+    const graph::Model reference = reference_.empty() ? model : suited(tune::given_model(reference_).model, model);
     const auto samples = tune::open_data(data_argument(data_, as_is_), reference);
     eval::EvaluatorOptions options;
     options.metrics.clear();
