@@ -1,5 +1,5 @@
 """A small recognizer in two models, trained here: an encoder reads frames of noisy features, a decoder writes the text that they stand for.
-usage: PYTHON examples/pipeline/train.py OUT_FOLDER [--width 48] [--steps 1500] [--threads 2] [--text FILE …]
+usage: PYTHON examples/pipeline/train.py OUT_FOLDER [--width 32] [--steps 2000] [--threads 2] [--text FILE …]
 PYTHON needs torch, onnx and onnxscript. The text: this repository's documents, unless files are named. Each letter is a pattern of 16 features that lasts two
 to four frames, with noise and hum, so that the encoder has to find where one ends.
 Writes encoder_model.onnx (input_features float32 [batch, frames, 16] -> last_hidden_state [batch, frames, width]), decoder_model.onnx (input_ids int64
@@ -18,7 +18,7 @@ import onnx
 import torch
 from torch import nn
 
-START, END, SPACE, TOKENS, FEATURES, FRAMES, LENGTH = 1, 2, 3, 32, 16, 64, 16
+START, END, SPACE, TOKENS, FEATURES, FRAMES, LENGTH = 1, 2, 3, 32, 16, 40, 12
 
 
 class Attention(nn.Module):
@@ -151,8 +151,8 @@ def export(model, inputs, names, outputs, axes, path):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("out", type=pathlib.Path)
-    parser.add_argument("--width", type=int, default=48)
-    parser.add_argument("--steps", type=int, default=1500)
+    parser.add_argument("--width", type=int, default=32)
+    parser.add_argument("--steps", type=int, default=2000)
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--text", nargs="+", default=None)
     options = parser.parse_args()
@@ -177,7 +177,7 @@ def main():
             print(f"step {step}: loss {loss.item():.3f}", flush=True)
     encoder.eval(), decoder.eval()
     options.out.mkdir(parents=True, exist_ok=True)
-    for name, count in (("calibration", 48), ("evaluation", 64), ("holdout", 48)):
+    for name, count in (("calibration", 24), ("evaluation", 40), ("holdout", 24)):
         features, ids, labels = batch_of(words, patterns, count, rng)
         np.savez_compressed(options.out / f"{name}.npz", input_features=features, input_ids=ids, labels=labels)
     with torch.no_grad():
