@@ -29,21 +29,31 @@ fs::path folder_beside(const fs::path& file) {
 
 }  // namespace
 
-std::vector<PieceFacts> write_pieces(const graph::Model& float_model, const graph::Model& model, const fs::path& file,
-                                     graph::ExternalData external) {
-  std::vector<PieceFacts> out;
-  if (!graph::pipeline_of(model)) return out;
-  const fs::path folder = folder_beside(file);
+std::vector<fs::path> save_pieces(const graph::Model& joined, const fs::path& folder, graph::ExternalData external) {
+  const std::vector<graph::Piece> pieces = graph::split(joined);
   std::error_code code;
   fs::create_directories(folder, code);
   if (code)
     throw Error("cannot make the folder '" + folder.string() + "' for the models of the pipeline: " + code.message(),
                 Blame::world);
-  const std::vector<graph::Piece> before = graph::split(float_model), pieces = graph::split(model);
-  for (size_t i = 0; i < pieces.size(); ++i) {
-    graph::save(pieces[i].model, folder / pieces[i].file, external);
-    PieceFacts facts{.name = pieces[i].name, .file = (folder.filename() / pieces[i].file).string()};
-    facts.bytes = graph::bytes_on_disk(folder / pieces[i].file);
+  std::vector<fs::path> out;
+  for (const auto& piece : pieces) {
+    out.push_back(folder / piece.file);
+    graph::save(piece.model, out.back(), external);
+  }
+  return out;
+}
+
+std::vector<PieceFacts> write_pieces(const graph::Model& float_model, const graph::Model& model, const fs::path& file,
+                                     graph::ExternalData external) {
+  std::vector<PieceFacts> out;
+  if (!graph::pipeline_of(model)) return out;
+  const fs::path folder = folder_beside(file);
+  const std::vector<fs::path> files = save_pieces(model, folder, external);
+  const std::vector<graph::Piece> before = graph::split(float_model);
+  for (size_t i = 0; i < files.size(); ++i) {
+    PieceFacts facts{.name = before[i].name, .file = (folder.filename() / files[i].filename()).string()};
+    facts.bytes = graph::bytes_on_disk(files[i]);
     facts.float_bytes = bytes_in(before[i].model);
     if (const size_t weights = weights_in(before[i].model); weights > 0)
       facts.bits = 8.0 * static_cast<double>(facts.bytes) / static_cast<double>(weights);

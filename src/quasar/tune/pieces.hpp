@@ -26,6 +26,11 @@ struct PieceFacts {
 std::vector<PieceFacts> write_pieces(const graph::Model& float_model, const graph::Model& model,
                                      const std::filesystem::path& file, graph::ExternalData external);
 
+// Writes the models of a joined one into a folder, which is made. -> their files, in the order in which they run. Throws Error as
+// graph::split() and graph::save() do.
+std::vector<std::filesystem::path> save_pieces(const graph::Model& joined, const std::filesystem::path& folder,
+                                               graph::ExternalData external = graph::ExternalData::when_needed);
+
 // Where they would be written.
 std::vector<std::filesystem::path> files_of_pieces(const graph::Model& joined, const std::filesystem::path& file);
 

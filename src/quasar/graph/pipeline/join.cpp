@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <set>
+#include <span>
 
 #include "quasar/base/error.hpp"
 #include "quasar/base/names.hpp"
@@ -120,10 +121,24 @@ class Joining {
     }
   }
 
+  // Whether the model goes on where `earlier` ended: it is given that one's caches, and so has other tokens.
+  static bool continues(const Member& member, const Member& earlier) {
+    return std::ranges::any_of(member.model.inputs, [&](const Value& input) {
+      const std::string present = cache_before(input.name);
+      return !present.empty() && !member.inputs.contains(input.name) &&
+             std::ranges::find(earlier.model.outputs, present, &Value::name) != earlier.model.outputs.end();
+    });
+  }
+
+  // The output that becomes this input; "": it is no cache.
+  static std::string cache_before(const std::string& input) {
+    const std::string past = "past_key_values.";
+    return input.starts_with(past) ? "present." + input.substr(past.size()) : "";
+  }
+
   // The last earlier model with an output of the name, or of the cache that becomes this input.
   Source usual_source(const Member& member, const Value& input) {
-    const std::string past = "past_key_values.";
-    const std::string present = input.name.starts_with(past) ? "present." + input.name.substr(past.size()) : "";
+    const std::string present = cache_before(input.name);
     for (size_t k = sources_.size(); k > 0; --k) {
       const auto& outputs = members_[k - 1].model.outputs;
       const auto found =
@@ -173,7 +188,8 @@ class Joining {
   Source entrance_of(const Member& member, const Value& input, bool alone) {
     for (size_t i = 0; i < entrances_.size() && !alone; ++i) {
       const Entrance& known = entrances_[i];
-      if (!known.is_alone && known.part != member.name && known.own.name == input.name && are_one(known.own, input))
+      if (!known.is_alone && known.part != member.name && known.own.name == input.name && are_one(known.own, input) &&
+          (input.name.starts_with("encoder_") || !continues(member, *std::ranges::find(members_, known.part, &Member::name))))
         return {.output = {}, .entrance = i};
     }
     entrances_.push_back({.own = input, .part = member.name, .is_alone = alone});
@@ -264,9 +280,12 @@ class Joining {
       const auto found = known.find(name);
       return found == known.end() ? before(name) : found->second;
     };
-    take(renamed(std::move(model), {.value = value, .node = before, .symbol = [&](const std::string& symbol) {
-                                      return member.name + "_" + symbol;
-                                    }}));
+    const auto before_it = std::span(members_).first(k);
+    const bool goes_on = std::ranges::any_of(before_it, [&](const Member& earlier) { return continues(member, earlier); });
+    take(renamed(
+             std::move(model),
+             {.value = value, .node = before, .symbol = [&](const std::string& symbol) { return member.name + "_" + symbol; }}),
+         goes_on);
     pipeline_.parts.push_back(std::move(part));
   }
 
@@ -286,7 +305,7 @@ class Joining {
     return same == alike->second.end() ? nullptr : &*same;
   }
 
-  void take(Model model) {
+  void take(Model model, bool goes_on) {
     std::ranges::move(model.nodes, std::back_inserter(out_.nodes));
     for (auto& [name, tensor] : model.initializers) {
       const auto [place, fresh] = out_.initializers.emplace(name, std::move(tensor));
@@ -298,7 +317,7 @@ class Joining {
       if (std::ranges::any_of(entrances_, is) && std::ranges::find(out_.inputs, input.name, &Value::name) == out_.inputs.end())
         out_.inputs.push_back(input);
     }
-    given_.insert(given_.begin(), model.outputs.begin(), model.outputs.end());
+    given_.insert(goes_on ? given_.end() : given_.begin(), model.outputs.begin(), model.outputs.end());
     out_.ir_version = std::max(out_.ir_version, model.ir_version);
     if (model.rest) rests_.push_back(model.rest);
   }

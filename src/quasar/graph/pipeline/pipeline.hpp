@@ -20,7 +20,8 @@ namespace quasar::graph {
 // One model of a pipeline. `inputs`: where an input of this model comes from, by its name: "encoder.states" is the output (or the
 // input) of that name of an earlier model, nullopt an input of the pipeline that no other model has. Inputs without an entry come
 // from the last earlier model that has an output of their name, or an output present.X for past_key_values.X; else they are
-// inputs of the pipeline, which models share where name, type and shape are the same.
+// inputs of the pipeline, which models share where name, type and shape are the same. But a model that is given another's caches
+// reads other tokens, and shares with it only what is called encoder_….
 struct Member {
   std::string name;
   std::filesystem::path file;  // whose name the split model gets
@@ -48,9 +49,10 @@ struct Pipeline {
 };
 
 // The models as one. Names of nodes and inner values get "<model>/" before them; inputs and outputs keep their names where those
-// are unique, and are called "<model>.<name>" elsewhere. ONNX's operator sets are raised to the highest, weights that are equal
-// are stored once. Throws Error for names that cannot be, for fewer than two models, for a connection to what is not there (with
-// the nearest name), to a later model or between different types or shapes, and for operator sets that cannot be made one.
+// are unique, and are called "<model>.<name>" elsewhere. Outputs of the last model come first, but for one that goes on by
+// another's caches. ONNX's operator sets are raised to the highest, weights that are equal are stored once. Throws Error for
+// names that cannot be, for fewer than two models, for a connection to what is not there (with the nearest name), to a later
+// model or between different types or shapes, and for operator sets that cannot be made one.
 Model join(const std::vector<Member>& members);
 
 // What the joined model was made of; nullopt: it is no such model. Throws Error for metadata that cannot be read.
