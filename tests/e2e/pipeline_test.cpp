@@ -79,6 +79,8 @@ TEST_F(Pipelines, ASearchChoosesForEachModelAndWritesEach) {
   EXPECT_EQ(quantized, best["operators"]["quantized"]);
   expect_equal(out / "best.onnx", out / "best");
   EXPECT_NE(ran.out.find("best/encoder_model.onnx: "), std::string::npos) << ran.out;
+  const Ran told = run("report " + out.string() + " --format markdown");
+  EXPECT_NE(told.out.find("| decoder | best/decoder\\_model.onnx |"), std::string::npos) << told.out << told.err;
   // The same model again, of the joined one that the search left.
   const fs::path again = folder.path() / "again.onnx";
   const Ran made = run("quantize --from-study " + out.string() + " -o " + again.string());

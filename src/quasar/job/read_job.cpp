@@ -4,7 +4,9 @@
 
 #include "quasar/base/machine.hpp"
 #include "quasar/base/system/shared_machine.hpp"
+#include "quasar/graph/files_of.hpp"
 #include "quasar/graph/pipeline/pipeline.hpp"
+#include "quasar/graph/skeleton.hpp"
 #include "quasar/job/job_parts.hpp"
 #include "quasar/job/models_key.hpp"
 #include "quasar/job/preset.hpp"
@@ -114,7 +116,8 @@ std::optional<double> speed_gate_of(const Options& keys, const StrategyFacts& st
 // Its bounds are constraints, whatever the strategy.
 void read_budget(Job& job, const Options& keys) {
   if (!keys.has("budget")) return;
-  job.budget = parse_budget(keys.json("budget"), job.models.empty() ? std::vector{job.model} : job.models);
+  job.budget = parse_budget(keys.json("budget"),
+                            [&] { return job.joined ? graph::saved_bytes(*job.joined) : graph::bytes_on_disk(job.model); });
   for (const Constraint& constraint : constraints_of(*job.budget)) {
     const auto same = [&](const Constraint& own) { return own.metric == constraint.metric; };
     if (std::ranges::any_of(job.aim.goals.constraints, same))

@@ -5,6 +5,7 @@
 #include "quasar/base/error.hpp"
 #include "quasar/graph/files_of.hpp"
 #include "quasar/graph/pipeline/pipeline.hpp"
+#include "quasar/graph/skeleton.hpp"
 
 namespace quasar::tune {
 namespace fs = std::filesystem;
@@ -14,13 +15,6 @@ size_t weights_in(const graph::Model& model) {
   size_t count = 0;
   for (const auto& [name, tensor] : model.initializers) count += tensor.count();
   return count;
-}
-
-// But for the graph itself, which is small beside them.
-uintmax_t bytes_in(const graph::Model& model) {
-  uintmax_t bytes = 0;
-  for (const auto& [name, tensor] : model.initializers) bytes += tensor.bytes().size();
-  return bytes;
 }
 
 fs::path folder_beside(const fs::path& file) {
@@ -54,7 +48,7 @@ std::vector<PieceFacts> write_pieces(const graph::Model& float_model, const grap
   for (size_t i = 0; i < files.size(); ++i) {
     PieceFacts facts{.name = before[i].name, .file = (folder.filename() / files[i].filename()).string()};
     facts.bytes = graph::bytes_on_disk(files[i]);
-    facts.float_bytes = bytes_in(before[i].model);
+    facts.float_bytes = graph::saved_bytes(before[i].model);
     if (const size_t weights = weights_in(before[i].model); weights > 0)
       facts.bits = 8.0 * static_cast<double>(facts.bytes) / static_cast<double>(weights);
     out.push_back(std::move(facts));
