@@ -7,6 +7,11 @@ import numpy
 
 import quasar
 
+try:
+    import onnx
+except ImportError:
+    onnx = None
+
 FOLDER = Path(__file__).resolve().parents[2] / "examples" / "pipeline"
 CONNECTED = {"encoder_hidden_states": "encoder.last_hidden_state"}
 START, END = 1, 2
@@ -54,6 +59,48 @@ class Running(unittest.TestCase):
             quasar.Pipeline(FOLDER / "encoder_model.onnx")
         with self.assertRaisesRegex(TypeError, "keep one of them"):
             quasar.search(FOLDER / "encoder_model.onnx", models=models())
+
+
+@unittest.skipUnless(onnx, "needs onnx")
+class Branches(unittest.TestCase):
+    def test_branches_that_read_what_crosses_are_split_bit_by_bit(self):
+        rng, helper, kind = numpy.random.default_rng(0), onnx.helper, onnx.TensorProto.FLOAT
+
+        def weights(name, *shape):
+            return onnx.numpy_helper.from_array((rng.normal(0, 1, shape) / numpy.sqrt(shape[0])).astype(numpy.float32), name)
+
+        def value(name, *shape):
+            return helper.make_tensor_value_info(name, kind, list(shape))
+
+        def saved(graph, path):
+            onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), path)
+
+        def branch(name):
+            nodes = [helper.make_node("MatMul", ["states", "w" + name], ["t"], name="inner"), helper.make_node("Relu", ["t"], [name], name="relu")]
+            return helper.make_graph(nodes, name, [], [helper.make_tensor_value_info(name, kind, None)], [weights("w" + name, 32, 64)])
+
+        with tempfile.TemporaryDirectory() as folder:
+            first, second = str(Path(folder, "first.onnx")), str(Path(folder, "second.onnx"))
+            saved(helper.make_graph([helper.make_node("MatMul", ["x", "w"], ["states"], name="product")], "first", [value("x", "batch", 16)],
+                                    [value("states", "batch", 32)], [weights("w", 16, 32)]), first)
+            nodes = [helper.make_node("If", ["flag"], ["z"], name="merged", then_branch=branch("a"), else_branch=branch("b")),
+                     helper.make_node("MatMul", ["z", "w"], ["y"], name="product")]
+            saved(helper.make_graph(nodes, "second", [helper.make_tensor_value_info("flag", onnx.TensorProto.BOOL, []), value("states", "batch", 32)],
+                                    [value("y", "batch", 8)], [weights("w", 64, 8)]), second)
+            both = {"first": first, "second": second}
+            data = {"x": rng.normal(0, 1, (16, 16)).astype(numpy.float32), "flag": numpy.arange(16) % 2 == 0}
+            samples_file = Path(folder, "samples.npz")
+            numpy.savez(samples_file, **data)
+            for scheme in ("U8S8_CHANNEL", "A8W8", "DYNAMIC", "W4"):
+                out = Path(folder, scheme + ".onnx")
+                made = quasar.quantize(both, out, scheme, calib=samples_file)
+                self.assertTrue(any(node.startswith("second/merged/then_branch/") for node in made.nodes), made.nodes)
+                for flag in (False, True):
+                    feeds = {"x": data["x"][:4], "flag": numpy.array(flag)}
+                    whole = quasar.Session(out)
+                    expected = dict(zip((name for name, _, _ in whole.outputs), whole(feeds)))
+                    for name, found in quasar.Pipeline(out)(feeds).items():
+                        numpy.testing.assert_array_equal(found, expected[name], scheme)
 
 
 class Writing(unittest.TestCase):

@@ -117,6 +117,8 @@ class Cut {
     node.op_type = "QuantizeLinear";
     node.inputs[0] = input;
     node.outputs = {place->second};
+    node.inside.clear();
+    node.stays = false;
     keep_constants(node);
     codes_.push_back(std::move(node));
     return place->second;
@@ -144,6 +146,8 @@ class Cut {
       Node back = *writer;
       back.name = names_.fresh(part_.name + "/" + port.value + "_DequantizeLinear");
       back.inputs[0] = codes_of(port.value, *writer);
+      back.inside.clear();
+      back.stays = false;
       back.outputs = {names_.fresh(port.value + "_dequantized")};
       keep_constants(back);
       for (auto& node : out_.nodes) {
@@ -205,12 +209,12 @@ Model with_own_names(Model model, const Part& part) {
 std::vector<Piece> split(const Model& given) {
   const auto pipeline = pipeline_of(given);
   if (!pipeline) throw Error("the model cannot be split: it is not one that was joined of several");
-  const Model joined = has_open_bodies(given) ? closed(given) : given;
+  const Model joined = opened(given);  // nodes of bodies read what crosses, too
   const Index index(joined);
   const auto files = files_of(pipeline->parts);
   std::vector<Piece> out;
   for (const auto& part : pipeline->parts) {
-    Model model = with_own_names(Cut(joined, index, part).run(), part);
+    Model model = with_own_names(closed(Cut(joined, index, part).run()), part);
     verify(model, "splitting a pipeline, model '" + part.name + "'");
     out.push_back({part.name, files.at(part.name), std::move(model)});
   }
