@@ -142,9 +142,7 @@ def measure(folder, only):
     tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
     decode = lambda tokens: plain(tokenizer.decode([token for token in tokens if token < END]))
     texts = [plain(text) for text in json.loads((folder / "texts.json").read_text())]
-    spectra = quasar.speech_samples(str(folder / "recordings"))
-    spectra = next(iter(spectra.values())) if isinstance(spectra, dict) else spectra
-    features = {"input_features": np.asarray(spectra, np.float32)}
+    features = quasar.speech_samples(str(folder / "recordings"))
     begin = {name: array[:CALIBRATION] for name, array in features.items()}
     rest = {name: array[CALIBRATION:CALIBRATION + EVALUATION] for name, array in features.items()}
     how = {"start": START, "end": END, "tokens": TOKENS}

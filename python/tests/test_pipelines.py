@@ -135,6 +135,34 @@ class Writing(unittest.TestCase):
             quasar.generate(models(), {"input_features": numpy.zeros((0, 40, 16))}, start=START, end=END)
 
 
+class Merged:
+    """A part of a pipeline: a decoder whose branch for caches hands out empty ones of the encoder, as Optimum's merged decoders do. The next
+    token is the number of tokens so far, if both caches are as they should be."""
+    name = "decoder"
+    inputs = {name: name for name in ("input_ids", "use_cache_branch", "attention_mask", "past_key_values.0.decoder.key", "past_key_values.0.encoder.key")}
+    outputs = {name: name for name in ("logits", "present.0.decoder.key", "present.0.encoder.key")}
+    types = {"input_ids": ("int64", [-1, -1]), "use_cache_branch": ("bool", [1]), "attention_mask": ("int64", [-1, -1]),
+             "past_key_values.0.decoder.key": ("float32", [-1, 1, -1, 1]), "past_key_values.0.encoder.key": ("float32", [-1, 1, -1, 1])}
+
+    def run(self, feeds):
+        ids, past, other = feeds["input_ids"], feeds["past_key_values.0.decoder.key"], feeds["past_key_values.0.encoder.key"]
+        cached = bool(feeds["use_cache_branch"][0])
+        assert cached == (past.shape[2] > 0) == (other.shape[2] == 3), (cached, past.shape, other.shape)
+        seen = past.shape[2] + ids.shape[1]
+        assert feeds["attention_mask"].shape == (1, seen)
+        logits = numpy.zeros((1, ids.shape[1], 9), numpy.float32)
+        logits[0, -1, seen] = 1
+        return {"logits": logits, "present.0.decoder.key": numpy.zeros((1, 1, seen, 1), numpy.float32),
+                "present.0.encoder.key": numpy.zeros((1, 1, 0 if cached else 3, 1), numpy.float32)}
+
+
+class MergedDecoders(unittest.TestCase):
+    def test_keep_the_caches_of_the_encoder(self):
+        pipeline = quasar.Pipeline.__new__(quasar.Pipeline)
+        pipeline._parts = [Merged()]
+        self.assertEqual(quasar.generate(pipeline, {"unused": numpy.zeros((2, 1))}, start=[0, 0], end=7, tokens=9), [[2, 3, 4, 5, 6]] * 2)
+
+
 class Samples(unittest.TestCase):
     def test_of_right_texts_are_those_of_the_training_script(self):
         data = samples()

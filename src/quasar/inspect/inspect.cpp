@@ -205,6 +205,14 @@ Json check_pairs(const graph::Model& model, const std::string& name) {
   return {{"target", name}, {"layers", layers}, {"in_float", Json::array()}, {"violations", std::move(list)}};
 }
 
+// The model with the outputs that say something to its users.
+graph::Model without_crossing(graph::Model model) {
+  const std::vector<std::string> crossing = ops::chosen_outputs(model).crossing;
+  std::erase_if(model.outputs,
+                [&](const graph::Value& output) { return std::ranges::find(crossing, output.name) != crossing.end(); });
+  return model;
+}
+
 // The models of a pipeline: their operators, and where their inputs come from.
 Json models_json(const graph::Pipeline& pipeline, const graph::Model& model) {
   std::map<std::string, std::string> writers;
@@ -267,8 +275,9 @@ Json inspect(const InspectOptions& given) {
     facts["operators"] = operators;
     facts["processors"] = to_json(processors_of(model, target->kernels()));
   } else {
-    facts["head"] = eval::to_json(options.data.is_null() ? eval::head_of(model)
-                                                         : eval::head_on(model, *data::open(options.data, model.inputs)));
+    const graph::Model answers = without_crossing(model);
+    facts["head"] = eval::to_json(options.data.is_null() ? eval::head_of(answers)
+                                                         : eval::head_on(answers, *data::open(options.data, model.inputs)));
     if (const auto found = ops::chosen_outputs(model); !found.outputs.empty())
       facts["chosen_outputs"] = {
           {"outputs", found.outputs}, {"by", found.choosers}, {"judged", found.judged}, {"why", in_words(found)}};

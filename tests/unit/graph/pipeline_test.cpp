@@ -95,6 +95,18 @@ TEST(Pipeline, SurvivesAFile) {
   EXPECT_EQ(split(joined)[1].model.nodes.size(), 2U);
 }
 
+TEST(Pipeline, PiecesHaveTheTypesThatValuesHaveNow) {
+  Model joined = join({encoder(), decoder()});
+  for (auto* values : {&joined.inputs, &joined.outputs}) {
+    for (auto& value : *values) value.type = DataType::float64;
+  }
+  for (const auto& piece : split(joined)) {
+    for (const auto* values : {&piece.model.inputs, &piece.model.outputs}) {
+      for (const auto& value : *values) EXPECT_EQ(value.type, DataType::float64) << value.name;
+    }
+  }
+}
+
 TEST(Pipeline, InputsOfOneNameAreOneWhereTheyAgree) {
   Member second = decoder();
   second.model.inputs[0] = tensor_value("features", {-1, 4});

@@ -83,7 +83,10 @@ TEST(ModelRules, SayWhatIsWrong) {
             "search_space.scheme, and the other models their own");
   EXPECT_EQ(error_of([] { config_with(R"({"decoder": {"weight_params": {}}})"); }),
             R"(models.decoder is {"weight_params":{}}, but names no types)");
-  EXPECT_NE(error_of([] { config_with(R"({"decoder": "W5"})"); }).find("models.decoder: "), std::string::npos);
+  EXPECT_EQ(error_of([] { config_with(R"({"decoder": "W9"})"); })
+                .find("models.decoder is 'W9', but must be a scheme (`quasar list "
+                      "schemes`; did you mean 'w"),
+            0u);
   const graph::Model model = pipeline();
   const NodeNames names(model, model);
   EXPECT_NE(error_of([&] { names.resolved(config_with(R"({"decodr": "W4"})")); }).find("did you mean 'decoder'"),

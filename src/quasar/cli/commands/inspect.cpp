@@ -41,7 +41,7 @@ Json in_lines(const Json& facts) {
 class Inspect final : public Command {
  public:
   void define(CLI::App& app) override {
-    app.add_option("model", model_, "an ONNX model: float or quantized")->required();
+    app.add_option("model", model_, "an ONNX model, float or quantized, or a configuration file with the key models")->required();
     app.add_option("--target", target_, "what the model must run on; see `quasar list targets`");
     auto* scheme =
         app.add_option("--scheme", scheme_, "what would happen under this named configuration; see `quasar list schemes`");

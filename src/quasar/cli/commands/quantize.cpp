@@ -25,7 +25,9 @@ namespace {
 class Quantize final : public Command {
  public:
   void define(CLI::App& app) override {
-    app.add_option("model", model_, "the float ONNX model; with --from-study that of the search, where it still is");
+    app.add_option("model", model_,
+                   "the float ONNX model, or a configuration file with the key models; with --from-study that of the search, "
+                   "where it still is");
     add_output(app, "-o,--output", output_, "the quantized model")->required();
     auto* how = app.add_option_group("how", "exactly one of");
     how->add_option("--scheme", scheme_, "a named configuration; see `quasar list schemes`");

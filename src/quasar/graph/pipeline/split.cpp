@@ -61,9 +61,14 @@ class Cut {
   }
 
  private:
-  static Value with_name(const Port& port) {
+  // As the model had it, with the type that the value has now: models of 16-bit floats become such of 32 bits.
+  Value with_name(const Port& port) const {
     Value out = port.own;
     out.name = port.value;
+    for (const auto* values : {&joined_.inputs, &joined_.outputs}) {
+      const auto now = std::ranges::find(*values, port.value, &Value::name);
+      if (now != values->end()) out.type = now->type;
+    }
     return out;
   }
 

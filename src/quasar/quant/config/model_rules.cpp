@@ -28,10 +28,21 @@ void lift_switches(const std::string& key, const std::string& scheme, const Json
   }
 }
 
+// A specification at least: the name of a scheme is no news here.
+void check_named(const std::string& key, const std::string& name) {
+  try {
+    has_no_parameters(name);
+  } catch (const Error& error) {
+    throw Error(key + " is '" + name + "', but must be a scheme (`quasar list schemes`" + did_you_mean(name, scheme_names()) +
+                ") or a specification: " + error.what());
+  }
+}
+
 // {activation, activation_params, weight, weight_params}, or {spec} for both.
 Json sides_of(const std::string& key, const Json& value, Json& whole) {
   if (value.is_string() && is_scheme(value.get<std::string>())) return sides_of(key, Json{{"scheme", value}}, whole);
   if (value.is_string()) {
+    check_named(key, value.get<std::string>());
     const bool in_float = spec_word(value.get<std::string>()) == "float32spec";
     return {{"spec", in_float ? Json() : value}};
   }
