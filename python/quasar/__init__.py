@@ -16,6 +16,7 @@ from ._evaluators import kind_of, scoring
 from ._generation import generation_agreement
 from ._guests import Bench, Sampler, StopCondition, Strategy
 from ._auto import auto
+from ._pipelines import Pipeline, generate, pipeline_samples, split, transcription_errors
 from ._samples import Samples
 from ._session import Session
 from ._speech import speech_samples
@@ -42,9 +43,9 @@ def listed(kind: str) -> Dict[str, str]:
 
 __all__ = [
     "AutoSearch", "AutoSearchConfig", "AutoSearchConfig_Default", "AutoSearchPro", "Bench", "CalibrationDataReader", "CalibrationMethod",
-    "Config", "Configs", "ExtendedQuantFormat", "ExtendedQuantType", "Int16Method", "LayerWiseMethod", "Operator", "PowerOfTwoMethod",
+    "Config", "Configs", "ExtendedQuantFormat", "ExtendedQuantType", "Int16Method", "LayerWiseMethod", "Operator", "Pipeline", "PowerOfTwoMethod",
     "QuantFormat", "QuantType", "QuantizationConfig", "Quantized", "QuasarError", "Sampler", "Samples", "SearchResult", "SearchSpace",
-    "Session", "Space", "StopCondition", "Strategy", "Study", "Trial", "Tuner", "TuningStrategy", "auto", "dry_run", "evaluate", "generate_all_configs",
-    "generation_agreement", "get_auto_search_config", "get_default_config", "inspect", "kind_of", "listed", "load_custom_operators", "onnxruntime_version", "quantize",
-    "register_strategy", "scoring", "search", "speech_samples", "text_samples", "worker",
+    "Session", "Space", "StopCondition", "Strategy", "Study", "Trial", "Tuner", "TuningStrategy", "auto", "dry_run", "evaluate", "generate", "generate_all_configs",
+    "generation_agreement", "get_auto_search_config", "get_default_config", "inspect", "kind_of", "listed", "load_custom_operators", "onnxruntime_version", "pipeline_samples", "quantize",
+    "register_strategy", "scoring", "search", "speech_samples", "split", "text_samples", "transcription_errors", "worker",
 ]

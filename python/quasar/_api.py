@@ -7,7 +7,7 @@ import logging
 import os
 import tempfile
 from pathlib import Path
-from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, TextIO, Union
+from typing import Any, Callable, Dict, Iterator, List, Mapping, Optional, Sequence, TextIO, Union
 
 from . import _core
 from ._evaluators import Scored, caller, kind_of
@@ -18,7 +18,7 @@ from ._samples import Gathering, Samples, fresh_name
 from ._session import Session
 from ._study import Study, Trial
 from ._tuning import registered
-from ._words import Model, model_file, plain
+from ._words import Model, model_file, plain, rooted_models
 
 logger = logging.getLogger("quasar")
 _levels = {"debug": logging.DEBUG, "info": logging.INFO, "warning": logging.WARNING, "error": logging.ERROR}
@@ -59,6 +59,12 @@ class SearchResult:
     def best_model(self) -> Optional[Path]:
         """The quantized model; None when no trial worked."""
         return self.output_dir / "best.onnx" if self.result["best"] is not None else None
+
+    @property
+    def best_models(self) -> Dict[str, Path]:
+        """Of a pipeline: each quantized model by its name, in the order in which they run."""
+        best = self.result["best"] or {}
+        return {model["name"]: self.output_dir / model["file"] for model in best.get("models", [])}
 
     @property
     def best_params(self) -> Dict[str, Any]:
@@ -229,17 +235,42 @@ def _gathered(words: Mapping[str, Any]) -> _Words:
             gathered.tuning(value)
         elif key == "search_stop_condition":
             gathered.stop(value)
-        elif key != "model_input":
+        elif key not in ("model_input", "models"):
             gathered.words[key] = plain(value, key)
     return gathered
+
+
+def _models_from(models: Any, base: str) -> Any:
+    """What a file's key models says, with paths from the file's folder."""
+    if not isinstance(models, Mapping):
+        raise _core.QuasarError(f"models is {models!r}, but must be a mapping of names to paths")
+    out: Dict[str, Any] = {}
+    for name, model in models.items():
+        if isinstance(model, str):
+            out[name] = str(Path(base, model))
+        elif isinstance(model, Mapping) and isinstance(model.get("path"), str):
+            out[name] = {**model, "path": str(Path(base, model["path"]))}
+        else:
+            out[name] = model
+    return out
+
+
+@contextlib.contextmanager
+def _model_words(model: Model) -> Iterator[Dict[str, Any]]:
+    """What a configuration says of the model, for as long as the context lasts."""
+    if isinstance(model, Mapping):
+        yield {"models": rooted_models(model)}
+        return
+    with model_file(model) as path:
+        yield {"model_input": path}
 
 
 def _run(words: _Words, model: Model, base: str, on_trial: Optional[Callable[[Mapping[str, Any]], None]] = None,
          file: str = "", decided: bool = False) -> SearchResult:
     """`file`: of the configuration, which no result may replace. `decided`: as together() has it."""
     log = _Log()
-    with model_file(model) as path, contextlib.closing(log), together(words.words, decided):
-        words.words["model_input"] = path
+    with _model_words(model) as model_words, contextlib.closing(log), together(words.words, decided):
+        words.words.update(model_words)
         try:
             found = SearchResult(_core.search(words.words, base, file, log, on_trial, log.open))
         except _core.QuasarError:
@@ -263,7 +294,8 @@ def search(model: Optional[Model] = None, calib: Samples = None, eval: Samples =
            on_trial: Optional[Callable[[Mapping[str, Any]], None]] = None, workers: Optional[Workers] = None, **keys: Any) -> SearchResult:
     """Searches for the best quantization of a model. Results appear in output_dir (default ./quasar_out).
 
-    model:     a path, bytes or an onnx.ModelProto.
+    model:     a path, bytes or an onnx.ModelProto; or models=, several that run one after the other: {name: path, or {"path": path,
+               "inputs": {input: "model.output"}}}. The best of each stands in SearchResult.best_models.
     calib, eval, holdout: samples (quasar.Samples): ranges are taken from the first, candidates scored on the second; only the
                winner and the float model are scored on the third.
     space:     what may vary, hierarchical or in Auto Search v1's form; a list: several; a text: a preset.
@@ -294,12 +326,18 @@ def search(model: Optional[Model] = None, calib: Samples = None, eval: Samples =
         words = _core.read_words(os.fspath(config))
         if "model_input" in words and model is None:
             model = Path(base, words["model_input"])
+        elif "models" in words and model is None and "models" not in keys:
+            model = _models_from(words["models"], base)
         for key in ("output_dir",):
             if isinstance(keys.get(key), (str, os.PathLike)):
                 keys[key] = str(Path(keys[key]).absolute())
     elif config is not None:
         words = dict(config)
         model = words.get("model_input") if model is None else model
+    if keys.get("models") is not None or (model is None and words.get("models") is not None):
+        if model is not None:
+            raise TypeError("model and models are given; keep one of them: model for one model, models for several")
+        model = keys.get("models") or words["models"]
     if model is None:
         raise TypeError("search() needs a model")
     gathered = _gathered({**words, **keys})
@@ -445,12 +483,15 @@ def inspect(model: Model, calib: Samples = None, target: str = "") -> Dict[str, 
         return _core.inspect(path, target, gathering.words(calib, "calib"))
 
 
-def dry_run(model: Model, calib: Samples = None, eval: Samples = None, space: Any = None, **keys: Any) -> Dict[str, Any]:
+def dry_run(model: Optional[Model] = None, calib: Samples = None, eval: Samples = None, space: Any = None, **keys: Any) -> Dict[str, Any]:
     """What search() would do with the same arguments: size of the space, number of trials, warnings; nothing is run or written."""
+    model = keys.get("models") if model is None else model
+    if model is None:
+        raise TypeError("dry_run() needs a model")
     gathered = _gathered(keys)
     gathered.data("calib_data_reader", calib)
     gathered.data("eval_data_reader", eval)
     gathered.space(space)
-    with model_file(model) as path:
-        gathered.words["model_input"] = path
+    with _model_words(model) as model_words:
+        gathered.words.update(model_words)
         return _core.dry_run(gathered.words, os.getcwd())

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import contextlib
 import enum
+import json
 import os
 import tempfile
 from pathlib import Path
@@ -10,7 +11,8 @@ from typing import Any, Iterator, Mapping, Union
 
 import numpy
 
-#: A model: the path of an ONNX file, its bytes, or an onnx.ModelProto.
+#: A model: the path of an ONNX file, its bytes, or an onnx.ModelProto. Several that run one after the other are one: the path of a
+#: configuration file with the key models, or what that key says: {name: path, or {"path": path, "inputs": {input: "model.output"}}}.
 Model = Union[str, "os.PathLike[str]", bytes, Any]
 
 
@@ -48,16 +50,33 @@ def one_configuration(value: Any) -> Any:
     return value
 
 
+def rooted_models(models: Mapping[str, Any]) -> Any:
+    """What the key models says, with paths from this folder. Raises TypeError for values that no configuration holds."""
+    words = plain(models, "models")
+    for name, model in words.items():
+        if isinstance(model, str):
+            words[name] = str(Path(model).absolute())
+        elif isinstance(model, dict) and isinstance(model.get("path"), str):
+            model["path"] = str(Path(model["path"]).absolute())
+    return words
+
+
 @contextlib.contextmanager
 def model_file(model: Model) -> Iterator[str]:
     """The model as a file, for as long as the context lasts. Raises TypeError for what is no model."""
     if isinstance(model, (str, os.PathLike)):
         yield str(Path(model).absolute())
         return
+    if isinstance(model, Mapping):
+        with tempfile.TemporaryDirectory(prefix="quasar-") as folder:
+            file = Path(folder, "models.json")
+            file.write_text(json.dumps({"models": rooted_models(model)}), encoding="utf-8")
+            yield str(file)
+        return
     if hasattr(model, "SerializeToString"):
         model = model.SerializeToString()
     if not isinstance(model, (bytes, bytearray, memoryview)):
-        raise TypeError(f"a model is a path, bytes or an onnx.ModelProto, not {type(model).__name__}")
+        raise TypeError(f"a model is a path, bytes or an onnx.ModelProto, or a mapping of several models, not {type(model).__name__}")
     with tempfile.TemporaryDirectory(prefix="quasar-") as folder:
         file = Path(folder, "model.onnx")
         file.write_bytes(model)

@@ -7,11 +7,13 @@
 #include "quasar/base/overwrite_guard.hpp"
 #include "quasar/base/special_files.hpp"
 #include "quasar/eval/metric.hpp"
+#include "quasar/graph/pipeline/pipeline.hpp"
 #include "quasar/inspect/examine.hpp"
 #include "quasar/inspect/first_search.hpp"
 #include "quasar/inspect/inputs.hpp"
 #include "quasar/inspect/inspect.hpp"
 #include "quasar/inspect/quantize.hpp"
+#include "quasar/job/models_key.hpp"
 #include "quasar/job/preset.hpp"
 #include "quasar/quant/config/config.hpp"
 #include "quasar/quant/config/named_schemes.hpp"
@@ -38,11 +40,17 @@ std::string described(const graph::Value& value) {
   return std::string(name_of(value.type)) + (value.shape ? to_string(*value.shape) : "[...]");
 }
 
+// Of a pipeline's description (tune::given_model) the models as one.
+runtime::Session opened(const std::filesystem::path& path, int threads) {
+  const runtime::SessionOptions options{.threads = threads};
+  return tune::files_of_given(path).size() > 1 ? runtime::Session(tune::given_model(path).model, options)
+                                               : runtime::Session(path, options);
+}
+
 // A model in ONNX Runtime, called with arrays by input name.
 class Inference {
  public:
-  Inference(const std::string& path, int threads)
-      : path_(path), session_(unlocked([&] { return runtime::Session(std::filesystem::path(path), {.threads = threads}); })) {}
+  Inference(const std::string& path, int threads) : path_(path), session_(unlocked([&] { return opened(path, threads); })) {}
 
   py::list run(const py::dict& feeds) const {
     std::vector<Tensor> inputs;
@@ -91,10 +99,11 @@ py::dict quantize(const std::string& model, const std::string& output, const py:
     tune::reads_samples(files, options.calibration, "", "the calibration data");
     files.writes(output, "output");
     files.writes(output + ".data", "output");
+    tune::writes_pieces(files, options.model, output, "output");
     files.check();
     if (is_special_file(output)) throw Error("output '" + output + "' is no file");
     const tune::Quantized result = tune::quantize(options);
-    tune::write_model(result, output);
+    const auto pieces = tune::write_model(result, output);
     Json nodes = Json::array(), skipped = Json::object();
     for (const auto& [name, planned] : result.plan.nodes) nodes.push_back(name);
     for (const auto& [name, why] : result.plan.skipped) skipped[name] = why;
@@ -102,9 +111,33 @@ py::dict quantize(const std::string& model, const std::string& output, const py:
                 {"skipped", skipped},
                 {"notes", result.plan.notes},
                 {"config", quant::to_json(result.config)},
+                {"models", tune::to_json(pieces)},
                 {"ranges", quant::ranges_json(result.plan, result.config)}};
   });
   return to_python(facts);
+}
+
+Json ports(const std::vector<graph::Port>& all) {
+  Json out = Json::object();
+  for (const auto& port : all) out[port.own.name] = port.value;
+  return out;
+}
+
+// [{name, file, inputs: {its name: value of the pipeline}, outputs}], in the order in which they run.
+py::list split(const std::string& model, const std::string& folder) {
+  const Json pieces = unlocked([&] {
+    const graph::Model joined = tune::given_model(model).model;
+    const auto files = tune::save_pieces(joined, folder);
+    const auto pipeline = graph::pipeline_of(joined);
+    Json out = Json::array();
+    for (size_t i = 0; i < files.size(); ++i) {
+      const graph::Part& part = pipeline->parts[i];
+      out.push_back(
+          {{"name", part.name}, {"file", files[i].string()}, {"inputs", ports(part.inputs)}, {"outputs", ports(part.outputs)}});
+    }
+    return out;
+  });
+  return to_python(pieces);
 }
 
 py::dict evaluate(const std::string& model, const std::string& reference, const py::object& data,
@@ -182,6 +215,7 @@ void bind_models(py::module_& module) {
       .def("path", &Inference::path);
   module.def("load_custom_operators", [](const std::string& library) { runtime::load_custom_operators(library); });
   module.def("quantize", &quantize);
+  module.def("split", &split);
   module.def("evaluate", &evaluate);
   module.def("inspect", &inspect);
   module.def("first_search", &first_search);

@@ -93,6 +93,8 @@ def configuration(content, part):
         content = "search_space:\n  activation: [UInt8Spec]\n  weight: [Int8Spec]\n" + re.sub(r"^(?=.)", "  ", content, flags=re.M)
         content = re.sub(r"adaquant_params: \{(?!.*only_if)", "adaquant_params: {only_if: algorithms, ", content)
     given = set(re.findall(r"^(\w+):", content, re.M))
+    if "models" in given:
+        given.add("model_input")
     if part == "goal":
         given.add("search_space")
     if "data_reader" in given:

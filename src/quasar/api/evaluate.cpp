@@ -2,8 +2,7 @@
 
 #include "quasar/base/machine.hpp"
 #include "quasar/eval/evaluate.hpp"
-#include "quasar/graph/files_of.hpp"
-#include "quasar/graph/load.hpp"
+#include "quasar/job/models_key.hpp"
 #include "quasar/ops/chosen_outputs.hpp"
 #include "quasar/runtime/latency.hpp"
 #include "quasar/tune/open_data.hpp"
@@ -11,8 +10,9 @@
 namespace quasar::api {
 
 Json evaluate(const EvaluateOptions& options) {
-  const graph::Model candidate = graph::load(options.model);
-  const graph::Model original = options.reference.empty() ? candidate : graph::load(options.reference);
+  const tune::GivenModel read = tune::given_model(options.model);
+  const graph::Model& candidate = read.model;
+  const graph::Model original = options.reference.empty() ? candidate : tune::given_model(options.reference).model;
   const auto samples = tune::open_data(options.data, original, std::filesystem::current_path());
   eval::EvaluatorOptions how;
   how.metrics.clear();
@@ -23,7 +23,7 @@ Json evaluate(const EvaluateOptions& options) {
   runtime::check_device(how.device);
   const eval::Evaluator evaluator(original, samples, how);
   const eval::Scores scores = options.reference.empty() ? evaluator.reference() : evaluator.score(candidate, cores(), how.device);
-  Json out{{"metrics", Json::object()}, {"bytes", graph::bytes_on_disk(options.model)}};
+  Json out{{"metrics", Json::object()}, {"bytes", read.bytes}};
   for (const auto& [name, score] : scores)
     out["metrics"][name] = {{"value", score.value},
                             {"low", score.low},

@@ -5,6 +5,7 @@
 #include <iostream>
 
 #include "quasar/base/cancellation.hpp"
+#include "quasar/base/digits.hpp"
 #include "quasar/base/file_lock.hpp"
 #include "quasar/base/system/signals.hpp"
 #include "quasar/base/version.hpp"
@@ -61,6 +62,10 @@ void show(const tune::Job& job, const tune::Summary& summary) {
     std::cout << "best: trial " << summary.best->trial.number << ", " << summary.best->quantized_nodes
               << nodes_in_words(*summary.best) << summary.best->float_nodes << " in float";
     if (rules) std::cout << ", " << *rules << " of its rules broken";
+    for (const auto& piece : summary.best->pieces)
+      std::cout << "\n  " << (job.output.dir / piece.file).string() << ": " << piece.bytes << " bytes, float "
+                << piece.float_bytes << "; " << piece.quantized_nodes << " nodes in integers, " << piece.float_nodes
+                << " in float; " << in_digits(piece.bits, 3) << " bits a weight";
     std::cout << "\nneeds: " << runtime::needs_in_words(summary.best->needs) << "\n";
   }
   std::cout << "results: " << job.output.dir.string() << " (status " << report::name_of(summary.status)

@@ -174,6 +174,10 @@ std::string to_bytes(const Model& model) {
   return bytes_of(pieces_of(model, {}));
 }
 
+uintmax_t saved_bytes(const Model& model) {
+  return pieces_of(model, {}).size();
+}
+
 Skeleton skeleton_of(const Model& model, size_t least_size) {
   Skeleton out;
   const auto take = [&](onnx::TensorProto& header, const Tensor& tensor) {

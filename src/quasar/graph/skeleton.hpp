@@ -1,6 +1,7 @@
 // A serialized model whose large weights stay where they are.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <utility>
 #include <vector>
@@ -16,5 +17,8 @@ struct Skeleton {
 
 // Tensors of at least so many bytes are left out, but for texts and types below 8 bits. Throws Error beyond protobuf's 2 GB.
 Skeleton skeleton_of(const Model& model, size_t least_size);
+
+// What save() writes without external data, in bytes.
+uintmax_t saved_bytes(const Model& model);
 
 }  // namespace quasar::graph

@@ -8,6 +8,7 @@
 #include "quasar/graph/load.hpp"
 #include "quasar/inspect/examine_advice.hpp"
 #include "quasar/inspect/inspect.hpp"
+#include "quasar/job/models_key.hpp"
 #include "quasar/quant/channels/equalization.hpp"
 #include "quasar/quant/channels/weight_noise.hpp"
 #include "quasar/quant/codes/weights.hpp"
@@ -94,7 +95,7 @@ void add_widths(Json& layer, const quant::QuantParams& channels) {
 class Examination {
  public:
   explicit Examination(const ExamineOptions& options)
-      : original_(graph::load(options.model)),
+      : original_(given_model(options.model).model),
         model_(runtime::prepare(original_)),
         all_(open_data(options.data, model_)),
         samples_(data::first(all_, std::min(most_samples, all_->size()))),

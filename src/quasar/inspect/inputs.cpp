@@ -7,6 +7,7 @@
 #include "quasar/data/source_files.hpp"
 #include "quasar/graph/files_of.hpp"
 #include "quasar/job/evaluator_files.hpp"
+#include "quasar/job/models_key.hpp"
 #include "quasar/search/storage.hpp"
 #include "quasar/studies/attributes.hpp"
 #include "quasar/tune/flips.hpp"
@@ -33,12 +34,19 @@ void reads_database(OverwriteGuard& files, const std::string& address) {
 
 }  // namespace
 
-void reads_model(OverwriteGuard& files, const fs::path& model) {
-  files.reads(model, "the float model");
-  try {
-    for (const auto& [location, file] : graph::external_files_of(model)) files.reads(file, "external data of the float model");
-  } catch (const Error&) {  // load() says it
+void reads_model(OverwriteGuard& files, const fs::path& given) {
+  for (const fs::path& model : files_of_given(given)) {
+    files.reads(model, "the float model");
+    try {
+      for (const auto& [location, file] : graph::external_files_of(model)) files.reads(file, "external data of the float model");
+    } catch (const Error&) {  // load() says it
+    }
   }
+}
+
+void writes_pieces(OverwriteGuard& files, const fs::path& model, const fs::path& output, const std::string& option) {
+  const std::vector<fs::path> read = files_of_given(model);
+  for (size_t i = 1; i < read.size(); ++i) files.writes(output.parent_path() / output.stem() / read[i].filename(), option);
 }
 
 void reads_samples(OverwriteGuard& files, const Json& description, const fs::path& base, const std::string& as) {
@@ -72,7 +80,8 @@ void reads_samples_of(OverwriteGuard& files, const PastTrial& trial) {
 }
 
 void reads_of(OverwriteGuard& files, const Job& job) {
-  reads_model(files, job.model);
+  if (!job.joined) reads_model(files, job.model);
+  for (const auto& model : job.models) reads_model(files, model);
   reads_samples(files, job.samples.calibration, job.base, "the calibration data");
   reads_samples(files, job.samples.evaluation, job.base, "the evaluation data");
   reads_samples(files, job.samples.holdout, job.base, "the hold-out data");

@@ -26,4 +26,8 @@ void reads_samples_of(OverwriteGuard& files, const PastTrial& trial);
 // Everything that a search reads but for the file of its configuration: model, data, evaluator, its study and earlier ones.
 void reads_of(OverwriteGuard& files, const Job& job);
 
+// Where the models of a pipeline are written when `output` is: tune/pieces.hpp. Of a single model nothing.
+void writes_pieces(OverwriteGuard& files, const std::filesystem::path& model, const std::filesystem::path& output,
+                   const std::string& option);
+
 }  // namespace quasar::tune

@@ -8,6 +8,8 @@
 #include "quasar/graph/files_of.hpp"
 #include "quasar/graph/load.hpp"
 #include "quasar/graph/lookup.hpp"
+#include "quasar/graph/pipeline/pipeline.hpp"
+#include "quasar/job/models_key.hpp"
 #include "quasar/job/v1_configuration.hpp"
 #include "quasar/ops/chosen_outputs.hpp"
 #include "quasar/ops/op.hpp"
@@ -204,6 +206,32 @@ Json check_pairs(const graph::Model& model, const std::string& name) {
   return {{"target", name}, {"layers", layers}, {"in_float", Json::array()}, {"violations", std::move(list)}};
 }
 
+// The model with the outputs that say something to its users.
+graph::Model without_crossing(graph::Model model) {
+  const std::vector<std::string> crossing = ops::chosen_outputs(model).crossing;
+  std::erase_if(model.outputs,
+                [&](const graph::Value& output) { return std::ranges::find(crossing, output.name) != crossing.end(); });
+  return model;
+}
+
+// The models of a pipeline: their operators, and where their inputs come from.
+Json models_json(const graph::Pipeline& pipeline, const graph::Model& model) {
+  std::map<std::string, std::string> writers;
+  Json out = Json::array();
+  for (const auto& part : pipeline.parts) {
+    const auto is_its = [&](const graph::Node& node) { return graph::part_of_node(node.name, pipeline) == part.name; };
+    Json inputs = Json::object();
+    for (const auto& port : part.inputs)
+      inputs[port.own.name] = writers.contains(port.value) ? writers[port.value] : "input " + port.value;
+    for (const auto& port : part.outputs) writers[port.value] = part.name + "." + port.own.name;
+    out.push_back({{"name", part.name},
+                   {"file", part.file},
+                   {"operators", std::ranges::count_if(model.nodes, is_its)},
+                   {"inputs", inputs}});
+  }
+  return out;
+}
+
 }  // namespace
 
 std::string usual_scheme(const std::string& target) {
@@ -216,7 +244,8 @@ Json inspect(const InspectOptions& given) {
   options.words = plain_words(given.words).words;
   const std::string chosen =
       options.target.empty() ? quant::usual_target(options.words).name : quant::targets::table().resolve(options.target);
-  const graph::Model original = graph::load(options.model);
+  const GivenModel read = given_model(options.model);
+  const graph::Model& original = read.model;
   const auto target = quant::targets::table().make(chosen);
   // What is quantized in part is looked at as a model to be quantized where the user says how.
   const bool finished = quant::is_quantized(original) && (options.words.is_null() || !graph::obstacle(original, true).empty());
@@ -225,10 +254,11 @@ Json inspect(const InspectOptions& given) {
                              : raw    ? runtime::unoptimized(original)
                                       : runtime::prepare(original);
   Json facts{{"model", options.model.string()},
-             {"bytes", graph::bytes_on_disk(options.model)},
+             {"bytes", read.bytes},
              {"opset", original.opset()},
              {"needs", runtime::needs_json(original)},
              {"target", chosen}};
+  if (const auto pipeline = graph::pipeline_of(original)) facts["models"] = models_json(*pipeline, model);
   size_t parameters = 0;
   for (const auto& [name, tensor] : model.initializers) parameters += tensor.count();
   facts["parameters"] = parameters;
@@ -246,8 +276,9 @@ Json inspect(const InspectOptions& given) {
     facts["operators"] = operators;
     facts["processors"] = to_json(processors_of(model, target->kernels()));
   } else {
-    facts["head"] = eval::to_json(options.data.is_null() ? eval::head_of(model)
-                                                         : eval::head_on(model, *data::open(options.data, model.inputs)));
+    const graph::Model answers = without_crossing(model);
+    facts["head"] = eval::to_json(options.data.is_null() ? eval::head_of(answers)
+                                                         : eval::head_on(answers, *data::open(options.data, model.inputs)));
     if (const auto found = ops::chosen_outputs(model); !found.outputs.empty())
       facts["chosen_outputs"] = {
           {"outputs", found.outputs}, {"by", found.choosers}, {"judged", found.judged}, {"why", in_words(found)}};

@@ -6,6 +6,7 @@
 #include "quasar/base/names.hpp"
 #include "quasar/base/special_files.hpp"
 #include "quasar/graph/load.hpp"
+#include "quasar/job/models_key.hpp"
 #include "quasar/job/v1_configuration.hpp"
 #include "quasar/quant/config/idle_keys.hpp"
 #include "quasar/quant/config/option_keys.hpp"
@@ -186,7 +187,7 @@ Quantized quantize_as_said(const QuantizeOptions& given) {
   QuantizeOptions options = given;
   const quant::Config config = quant::parse_config(options.words);
   const auto target = quant::targets::table().make(options.target);
-  const graph::Model original = graph::load(options.model);
+  const graph::Model original = given_model(options.model).model;
   const graph::Model model = runtime::prepare(original);
   quant::check_taken(*target, config);
   quant::check_shapes(*target, config, model.inputs);
@@ -263,12 +264,16 @@ Quantized quantize(const QuantizeOptions& given) {
   return done;
 }
 
-void write_model(const Quantized& result, const std::filesystem::path& file) {
-  if (!is_special_file(file)) return graph::save(result.model, file, external(result.config));
+std::vector<PieceFacts> write_model(const Quantized& result, const std::filesystem::path& file) {
+  if (!is_special_file(file)) {
+    graph::save(result.model, file, external(result.config));
+    return write_pieces(result.graph, result.model, file, external(result.config));
+  }
   if (external(result.config) == graph::ExternalData::always)
     throw Error("cannot write '" + file.string() +
                 "': it is no file, beside which external data could stand (use_external_data_format)");
   write_output(file, graph::to_bytes(result.model));
+  return {};
 }
 
 }  // namespace quasar::tune

@@ -11,6 +11,7 @@
 #include "quasar/quant/plan.hpp"
 #include "quasar/rounding/rounding_report.hpp"
 #include "quasar/studies/past_study.hpp"
+#include "quasar/tune/pieces.hpp"
 
 namespace quasar::tune {
 
@@ -37,7 +38,8 @@ struct Quantized {
 Quantized quantize(const QuantizeOptions& options);
 
 // As the user named the file: a device or a pipe is written into, unless the configuration has external data
-// (use_external_data_format) or the model is too large to do without. Throws Error.
-void write_model(const Quantized& result, const std::filesystem::path& file);
+// (use_external_data_format) or the model is too large to do without. Of a pipeline the models are written too, into a folder
+// beside it (pieces.hpp), and told. Throws Error.
+std::vector<PieceFacts> write_model(const Quantized& result, const std::filesystem::path& file);
 
 }  // namespace quasar::tune

@@ -9,7 +9,6 @@
 #include "quasar/base/digits.hpp"
 #include "quasar/base/error.hpp"
 #include "quasar/base/names.hpp"
-#include "quasar/graph/files_of.hpp"
 #include "quasar/job/precision.hpp"
 
 namespace quasar::tune {
@@ -111,7 +110,7 @@ std::optional<AccuracyBudget> accuracy_of_budget(const Json& words) {
       criterion, Json::array({{{"metric", cost == "latency" && !in_milliseconds ? std::string("relative_latency") : cost}}})};
 }
 
-Budget parse_budget(const Json& words, const std::filesystem::path& model) {
+Budget parse_budget(const Json& words, const std::function<uintmax_t()>& float_bytes) {
   static const std::vector<std::string> known{"bytes", "latency", "accuracy", "minimize", "precisions", "groups"};
   if (!words.is_object())
     throw Error("budget is " + as_written(words) + ", but must be a mapping, such as {bytes: 0.3} or {latency: 4 ms}");
@@ -119,7 +118,7 @@ Budget parse_budget(const Json& words, const std::filesystem::path& model) {
   for (const auto& [name, value] : words.items()) {
     if (name == "bytes") {
       const Amount amount = amount_of(value, "budget.bytes", units_of_size, "12 MB");
-      const auto whole = static_cast<double>(graph::bytes_on_disk(model));
+      const auto whole = static_cast<double>(float_bytes());
       if (!amount.is_share && amount.value > whole)
         throw Error("budget.bytes is " + as_written(value) + ", more than the float model's " + in_digits(whole, 10) + " bytes");
       out.bytes = std::floor(amount.is_share ? amount.value * whole : amount.value);

@@ -5,7 +5,8 @@
 //   budget: {accuracy: {criterion: relative, tolerable_loss: 0.01}, bytes: 0.3}   what may be lost, and a cost is made small
 #pragma once
 
-#include <filesystem>
+#include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -39,9 +40,9 @@ struct AccuracyBudget {
 };
 std::optional<AccuracyBudget> accuracy_of_budget(const Json& words);
 
-// `model`: the float model's file, whose size shares are of. Throws Error for unknown keys (with the nearest) and units, numbers
-// that are 0 and less or beyond the float model's, and a budget of nothing.
-Budget parse_budget(const Json& words, const std::filesystem::path& model);
+// `float_bytes`: the float model's size, of which shares are; asked for where the budget has bytes. Throws Error for unknown keys
+// (with the nearest) and units, numbers that are 0 and less or beyond the float model's, and a budget of nothing.
+Budget parse_budget(const Json& words, const std::function<uintmax_t()>& float_bytes);
 
 // What a trial must keep to be within it.
 std::vector<Constraint> constraints_of(const Budget& budget);

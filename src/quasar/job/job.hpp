@@ -2,11 +2,13 @@
 #pragma once
 
 #include <filesystem>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "quasar/base/plugin.hpp"
+#include "quasar/graph/model.hpp"
 #include "quasar/job/budget.hpp"
 #include "quasar/job/goal_parts.hpp"
 #include "quasar/job/tuning_keys.hpp"
@@ -65,9 +67,11 @@ struct OutputKeys {
 };
 
 struct Job {
-  Json words = Json::object();  // as given (after preset and --set), for the study and best_config.yaml
-  std::filesystem::path base;   // relative paths start here
-  std::filesystem::path model;
+  Json words = Json::object();                            // as given (after preset and --set), for the study and best_config.yaml
+  std::filesystem::path base;                             // relative paths start here
+  std::filesystem::path model;                            // of a pipeline: where the joined one is written
+  std::vector<std::filesystem::path> models = {};         // of a pipeline: the files of its models; none: `model` is a file
+  std::shared_ptr<const graph::Model> joined = {};        // these models as one; null: `model` is a file
   std::vector<std::filesystem::path> operator_libraries;  // custom_op_library
   std::string target;
   SampleKeys samples;

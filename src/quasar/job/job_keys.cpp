@@ -4,6 +4,7 @@
 #include "quasar/base/file.hpp"
 #include "quasar/base/yaml.hpp"
 #include "quasar/job/job_parts.hpp"
+#include "quasar/job/models_key.hpp"
 #include "quasar/job/preset.hpp"
 #include "quasar/job/v1_names.hpp"
 #include "quasar/quant/config/option_keys.hpp"
@@ -18,6 +19,12 @@ namespace {
 std::vector<OptionSpec> own_keys() {
   return {
       {.name = "model_input", .fallback = "", .help = "the float ONNX model", .local = true},
+      {.name = "models",
+       .fallback = nullptr,
+       .help =
+           "in place of model_input, models that run one after the other: {encoder: {path: FILE}, decoder: {path: FILE, inputs: "
+           "{INPUT: encoder.OUTPUT}}}",
+       .local = true},
       {.name = "custom_op_library",
        .fallback = nullptr,
        .help = "a shared library with operators that ONNX Runtime does not have, or a list of them",
@@ -337,6 +344,8 @@ Json with_paths_from(const std::string& path, const Json& value, const fs::path&
     for (const Json& one : value) out.push_back(rooted(one, folder));
     return out;
   }
+  if (key == "models" && path == key) return with_rooted_models(value, folder);
+  if (key == "models" && path.ends_with(".path")) return rooted(value, folder);
   if (!is_reader(key)) {
     return key == "study_storage_db" && value.is_string() ? Json(sqlite_from(folder, value.get<std::string>())) : value;
   }

@@ -178,6 +178,9 @@ void read_spaces_key(Job& job, const Options& keys, const StrategyFacts& strateg
   for (Json& space : job.spaces) {
     if (!space.is_object()) throw Error("search_space must be a mapping, not " + space.dump());
     check_names(space);
+    // The models of a pipeline are there in every combination.
+    if (space.contains("models") && space["models"].is_object() && !space["models"].contains("only_if"))
+      space["models"]["only_if"] = true;
     if (written) read_sampling_size(space, keys);
     if (written) read_saturation(space, keys);
     quant::join_pairs(space, job.warnings);

@@ -4,7 +4,11 @@
 
 #include "quasar/base/machine.hpp"
 #include "quasar/base/system/shared_machine.hpp"
+#include "quasar/graph/files_of.hpp"
+#include "quasar/graph/pipeline/pipeline.hpp"
+#include "quasar/graph/skeleton.hpp"
 #include "quasar/job/job_parts.hpp"
+#include "quasar/job/models_key.hpp"
 #include "quasar/job/preset.hpp"
 #include "quasar/job/v1.hpp"
 #include "quasar/quant/config/usual_target.hpp"
@@ -112,7 +116,8 @@ std::optional<double> speed_gate_of(const Options& keys, const StrategyFacts& st
 // Its bounds are constraints, whatever the strategy.
 void read_budget(Job& job, const Options& keys) {
   if (!keys.has("budget")) return;
-  job.budget = parse_budget(keys.json("budget"), job.model);
+  job.budget = parse_budget(keys.json("budget"),
+                            [&] { return job.joined ? graph::saved_bytes(*job.joined) : graph::bytes_on_disk(job.model); });
   for (const Constraint& constraint : constraints_of(*job.budget)) {
     const auto same = [&](const Constraint& own) { return own.metric == constraint.metric; };
     if (std::ranges::any_of(job.aim.goals.constraints, same))
@@ -258,6 +263,33 @@ void give_goal(Job& job, Json& words, const KnownStrategies& strategies) {
                          " may be lost, Neural Compressor's default");
 }
 
+// Outputs that only cross between models count nothing beside the user's own factors either.
+void leave_crossing_out(Json& words, const graph::Model& joined) {
+  Json& factors = words["output_weights"];
+  for (const auto& value : graph::pipeline_of(joined)->crossing()) {
+    if (!factors.contains(value)) factors[value] = 0;
+  }
+}
+
+// One model, or several that are joined. Whoever reads the job's words again (a worker, `quasar quantize --from-study`) finds the
+// joined one in its file.
+void read_model(Job& job, const Options& keys) {
+  if (keys.has("models") && !keys.text("model_input").empty())
+    throw Error("model_input and models are given; keep one of them: model_input for one model, models for several");
+  if (!keys.has("models")) {
+    if (keys.text("model_input").empty())
+      throw Error("model_input is required: the path of the float ONNX model (or models: several that run one after the other)");
+    job.model = from(job.base, keys.text("model_input"));
+    return;
+  }
+  job.models = files_of_models(keys.json("models"), job.base);
+  job.joined = std::make_shared<const graph::Model>(joined_models(keys.json("models"), job.base));
+  job.model = fs::absolute(from(job.base, keys.text("output_dir")) / "pipeline.onnx").lexically_normal();
+  job.words.erase("models");
+  job.words["model_input"] = job.model.string();
+  if (job.words.contains("output_weights") && job.words["output_weights"].is_object()) leave_crossing_out(job.words, *job.joined);
+}
+
 std::vector<fs::path> operator_libraries(const Options& keys, const fs::path& base) {
   std::vector<fs::path> out;
   if (!keys.has("custom_op_library")) return out;
@@ -298,8 +330,7 @@ Job read_job(const Json& given, const fs::path& base, const KnownStrategies& str
   give_accuracy_of_budget(v1.words);
   give_goal(job, v1.words, strategies);
   const Options keys(job_keys(), v1.words, "configuration");
-  if (keys.text("model_input").empty()) throw Error("model_input is required: the path of the float ONNX model");
-  job.model = from(base, keys.text("model_input"));
+  read_model(job, keys);
   job.operator_libraries = operator_libraries(keys, base);
   job.samples = samples_of(keys);
   job.target = target_of(job, keys, v1.words);
@@ -312,6 +343,7 @@ Job read_job(const Json& given, const fs::path& base, const KnownStrategies& str
   check_stages(job, *strategy);
   job.sampler = sampler_of(keys.has("search_algo") ? keys.json("search_algo") : Json("TPE"));
   job.aim = aim_of(keys, base, *strategy);
+  if (job.joined && job.aim.output_weights.is_object()) job.aim.output_weights = job.words.at("output_weights");
   read_budget(job, keys);
   warn_of_optimism(job, keys);
   job.limits = limits_of(keys, job.aim, job.sampler);

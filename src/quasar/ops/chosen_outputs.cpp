@@ -4,6 +4,7 @@
 #include <set>
 
 #include "quasar/base/names.hpp"
+#include "quasar/graph/pipeline/pipeline.hpp"
 #include "quasar/ops/op.hpp"
 #include "quasar/ops/open_sizes.hpp"
 
@@ -26,6 +27,7 @@ bool reshapes(const graph::Node& node) {
 class Finder {
  public:
   explicit Finder(const graph::Model& model) : model_(model), index_(model), floats_(float_values(model)) {
+    if (const auto pipeline = graph::pipeline_of(model)) crossing_ = pipeline->crossing();
     for (const auto& input : model.inputs) varying_.insert(input.name);
     for (const auto& node : model.nodes) {
       if (reads(node, varying_)) add(varying_, node);
@@ -39,14 +41,16 @@ class Finder {
     for (const auto& output : model_.outputs) {
       if (is_echo(output.name)) {
         out.echoes.push_back(output.name);
+      } else if (crosses(output.name)) {
+        out.crossing.push_back(output.name);
       } else if (chosen_.contains(output.name) && !has_known_size(output, model_)) {
         out.outputs.push_back(output.name);
       } else {
         out.judged.push_back(output.name);
       }
     }
-    if (out.echoes.size() == model_.outputs.size()) return {};
-    if (out.outputs.empty()) return out.echoes.empty() ? ChosenOutputs() : out;
+    if (out.echoes.size() + out.crossing.size() == model_.outputs.size()) return {};
+    if (out.outputs.empty()) return out.echoes.empty() && out.crossing.empty() ? ChosenOutputs() : out;
     for (const auto& output : out.outputs) follow(output);
     for (const auto& node : model_.nodes) {
       if (chooses(node) && behind_.contains(&node)) out.choosers.push_back(node.op_type + " '" + node.name + "'");
@@ -75,6 +79,8 @@ class Finder {
       if (!output.empty()) values.insert(output);
     }
   }
+
+  bool crosses(const std::string& value) const { return std::ranges::find(crossing_, value) != crossing_.end(); }
 
   bool is_echo(std::string value) const {
     for (const graph::Node* node = index_.producer(value); node != nullptr; node = index_.producer(value)) {
@@ -117,6 +123,7 @@ class Finder {
   const graph::Model& model_;
   const graph::Index index_;
   const std::set<std::string> floats_;
+  std::vector<std::string> crossing_;
   std::set<std::string> varying_;  // that depend on the model's inputs
   std::set<std::string> chosen_;   // whose size depends on the data
   std::set<std::string> ordered_;  // the same, and what TopK has put into an order
@@ -139,7 +146,9 @@ std::vector<std::string> judged_of(const graph::Model& reference, const graph::M
 }
 
 std::string in_words(const ChosenOutputs& chosen) {
-  const std::string echoes = chosen.echoes.empty() ? "" : "not judged, as inputs that are handed on: " + joined(chosen.echoes);
+  std::string echoes = chosen.echoes.empty() ? "" : "not judged, as inputs that are handed on: " + joined(chosen.echoes);
+  if (!chosen.crossing.empty())
+    echoes += (echoes.empty() ? "" : "; ") + ("not judged, as a later model reads them: " + joined(chosen.crossing));
   if (chosen.outputs.empty()) return echoes;
   return (echoes.empty() ? "" : echoes + "; ") + "the size of " + joined(chosen.outputs) + " depends on the data (" +
          joined(chosen.choosers) + "); " +

@@ -15,12 +15,13 @@ struct ChosenOutputs {
   std::vector<std::string> outputs;   // of the model, that hold what was chosen
   std::vector<std::string> choosers;  // "NonMaxSuppression 'nms'", in the model's order
   std::vector<std::string> echoes;    // outputs that are inputs as they came, where there are other outputs
+  std::vector<std::string> crossing;  // outputs that only a later model of a pipeline reads, where there are other outputs
   std::vector<std::string> judged;    // the other outputs, then the float32 values from which is chosen; empty: none was found
 };
 
-// Nothing in `outputs` and `echoes`: the model has no such output, and `judged` is empty. Values from which is chosen are
-// followed backwards from the choosers, through comparisons and indices, to float32 values; of several that differ in shape only,
-// one is taken. What TopK puts into an order is no such value, since a small error changes the order; what it orders is.
+// Nothing in `outputs`, `echoes` and `crossing`: the model has no such output, and `judged` is empty. Values from which is chosen
+// are followed backwards from the choosers, through comparisons and indices, to float32 values; of several that differ in shape
+// only, one is taken. What TopK puts into an order is no such value, since a small error changes the order; what it orders is.
 ChosenOutputs chosen_outputs(const graph::Model& model);
 
 // What can be compared of a candidate with the float model: ChosenOutputs::judged, or nothing where the candidate lacks such a

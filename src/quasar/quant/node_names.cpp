@@ -6,6 +6,7 @@
 #include "quasar/base/error.hpp"
 #include "quasar/base/names.hpp"
 #include "quasar/graph/bodies.hpp"
+#include "quasar/graph/pipeline/pipeline.hpp"
 #include "quasar/quant/config/exclude.hpp"
 #include "quasar/quant/config/selection.hpp"
 
@@ -41,6 +42,9 @@ NodeNames::NodeNames(const graph::Model& original, const graph::Model& prepared)
       after_(prepared_),
       kinds_(find_layer_kinds(graph::Index(prepared))) {
   for (const auto& [name, tensor] : prepared.initializers) constants_.insert(name);
+  if (const auto pipeline = graph::pipeline_of(original)) {
+    for (const auto& part : pipeline->parts) models_.push_back(part.name);
+  }
 }
 
 // A node that was written as several: itself, who writes its outputs now, and what was added before that.
@@ -251,6 +255,20 @@ class Choices {
 
 }  // namespace
 
+// The nodes of one model of a pipeline.
+std::set<std::string> NodeNames::of_model(const std::string& model) const {
+  if (std::ranges::find(models_, model) == models_.end())
+    throw Error("models: " + (models_.empty() ? "the model is no pipeline, and has no model '" + model +
+                                                    "'; the key models at the top "
+                                                    "level of a search's configuration makes one of several files"
+                                              : "the pipeline has no model '" + model + "'" + known_names(model, models_)));
+  std::set<std::string> out;
+  for (const auto& node : prepared_.nodes) {
+    if (node.name.starts_with(model + "/")) out.insert(node.name);
+  }
+  return out;
+}
+
 Config NodeNames::resolved(const Config& config) const {
   const Choices choices(*this, before_, after_,
                         [this](const std::string& name, const std::string& key) { return named(name, key); });
@@ -260,7 +278,7 @@ Config NodeNames::resolved(const Config& config) const {
   out.exclude.assign(excluded.begin(), excluded.end());
   for (auto& rule : out.layers) {
     std::set<std::string> nodes;
-    for (const auto& name : rule.nodes) nodes.merge(named(name, "specific_layer_config"));
+    for (const auto& name : rule.nodes) nodes.merge(rule.model.empty() ? named(name, "specific_layer_config") : of_model(name));
     rule.nodes.assign(nodes.begin(), nodes.end());
     for (const auto& type : rule.op_types) {
       if (!has_type(type)) require_known_type(type, "layer_type_config");

@@ -36,12 +36,14 @@ class NodeNames {
   bool has_type(const std::string& type) const;
   std::set<std::string> with_rest(const graph::Node& node) const;
   std::set<std::string> selected(const Json& element) const;
+  std::set<std::string> of_model(const std::string& model) const;
   std::set<std::string> named(const std::string& name, const std::string& key) const;
 
   const graph::Model original_, prepared_;  // without their constants
   const graph::Index before_, after_;
   const LayerKinds kinds_;
   std::set<std::string> constants_;  // of the prepared graph
+  std::vector<std::string> models_;  // of a pipeline
 };
 
 }  // namespace quasar::quant

@@ -138,20 +138,33 @@ Json before_json(const Json& first) {
   return out;
 }
 
+// The files of a pipeline's models.
+std::vector<std::string> pieces_in(const Json& result) {
+  std::vector<std::string> out;
+  const Json best = result.value("best", Json());
+  if (!best.is_object()) return out;
+  for (const Json& model : best.value("models", Json::array())) out.push_back(model.at("file"));
+  return out;
+}
+
 // Repair's results into the place of the first search's.
 void take_the_place(Searched& repaired, const Searched& first) {
   const fs::path from = repaired.job.output.dir, to = first.job.output.dir;
   repaired.job.output.dir = to;
   repaired.result["before"] = before_json(first.result);
   tune::OutputFolder folder(to);
-  for (const char* name : {"best.onnx.data", "best.onnx", "best_params.json", "best_config.yaml"}) {
-    if (fs::exists(from / name)) fs::rename(from / name, folder.unfinished() / name);
+  const std::vector<std::string> files = tune::result_files(pieces_in(repaired.result));
+  for (const auto& name : files) {
+    if (!fs::exists(from / name)) continue;
+    fs::create_directories((folder.unfinished() / name).parent_path());
+    fs::rename(from / name, folder.unfinished() / name);
   }
   write_result(repaired.result, folder.unfinished());
-  folder.put_in_place({"best.onnx.data", "best.onnx", "best_params.json", "best_config.yaml"}, "result.json");
+  folder.put_in_place(files, "result.json");
   for (const auto& entry : fs::directory_iterator(from)) {
     const fs::path place = to / entry.path().filename();
-    if (entry.is_directory()) fs::remove_all(place);  // pictures of samples
+    if (entry.is_directory() && fs::is_empty(entry.path())) continue;  // that of a pipeline's models
+    if (entry.is_directory()) fs::remove_all(place);                   // pictures of samples
     if (!fs::exists(place)) fs::rename(entry.path(), place);
   }
 }

@@ -48,6 +48,7 @@ Json best_json(const tune::Winner& best) {
   if (!best.speed.operators.is_null()) out["operator_costs"] = best.speed.operators;
   out["answers"] = tune::to_json(best.quality);
   out["needs"] = best.needs;
+  if (!best.pieces.empty()) out["models"] = tune::to_json(best.pieces);
   out["operators"] = {{"quantized", best.quantized_nodes}, {"float", best.float_nodes}, {"by", best.nodes_by}};
   if (best.broken_rules) out["broken_rules"] = *best.broken_rules;
   if (!best.lost_parts.empty()) out["lost_parts"] = best.lost_parts;

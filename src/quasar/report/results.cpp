@@ -5,14 +5,22 @@
 #include "quasar/base/error.hpp"
 #include "quasar/inspect/inputs.hpp"
 #include "quasar/tune/flips.hpp"
+#include "quasar/tune/pieces.hpp"
 
 namespace quasar::report {
 namespace fs = std::filesystem;
 namespace {
 
-std::vector<const char*> names_of_results(const tune::Job& job) {
-  std::vector names{"best.onnx",   "best.onnx.data", "best_params.json", "best_config.yaml",
-                    "result.json", "report.html",    "auto_search.log"};
+std::vector<std::string> names_of_results(const tune::Job& job) {
+  std::vector<std::string> names{"best.onnx",   "best.onnx.data", "best_params.json", "best_config.yaml",
+                                 "result.json", "report.html",    "auto_search.log"};
+  if (job.joined) {
+    names.push_back(job.model.filename().string());
+    for (const auto& piece : tune::files_of_pieces(*job.joined, "best.onnx")) {
+      names.push_back(piece.string());
+      names.push_back(piece.string() + ".data");
+    }
+  }
   if (job.output.plot_results) {
     for (const char* name : {"opt_history.html", "opt_history.svg", "param_importance.html", "param_importance.svg"})
       names.push_back(name);
@@ -58,7 +66,7 @@ void writes_models(OverwriteGuard& files, const tune::Job& job) {
 
 void check_results(const tune::Job& job, const fs::path& configuration) {
   OverwriteGuard files = what_is_read(job, configuration);
-  for (const char* name : names_of_results(job)) writes(files, job.output.dir / name);
+  for (const auto& name : names_of_results(job)) writes(files, job.output.dir / name);
   files.writes_in(job.output.dir / tune::worst_samples, "output_dir", tune::is_picture_of_sample);
   writes_models(files, job);
   files.check(way_out);

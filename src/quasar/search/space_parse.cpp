@@ -114,10 +114,11 @@ class Reader {
   // What the only_if of a group asks for, with the values as their parent writes them.
   std::vector<Condition> conditions_of(const std::string& group) const {
     const Json& only_if = words_.at(group).at("only_if");
+    if (only_if == true) return {};
     if (only_if.is_string()) return {{parent_of(group, only_if.get<std::string>()).name, {}}};
     if (!only_if.is_object() || only_if.empty()) {
       throw Error(at(group) + "only_if is " + only_if.dump() +
-                  ", but must be the name of a parameter or {name: value, …}, {name: [value, …], …}");
+                  ", but must be the name of a parameter or {name: value, …}, {name: [value, …], …}, or true: always");
     }
     std::vector<Condition> out;
     for (const auto& [name, value] : only_if.items()) out.push_back({parent_of(group, name).name, values_of(group, name, value)});
@@ -143,7 +144,7 @@ class Reader {
       throw Error(at(group) + members.dump() + " describes one parameter, but the first level takes lists of choices: write " +
                   group + ": [choice, …]; ranges stand in groups such as " + group + "_params, which say only_if");
     if (!members.contains("only_if")) {
-      throw Error(at(group) + "a group needs only_if: the name of the parameter that switches it on, or {name: value}");
+      throw Error(at(group) + "a group needs only_if: the name of the parameter that switches it on, or {name: value}, or true");
     }
     for (const auto& [member, value] : members.items()) {
       if (member == "only_if") continue;

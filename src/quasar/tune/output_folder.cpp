@@ -61,19 +61,27 @@ const fs::path& OutputFolder::unfinished() {
   return unfinished_;
 }
 
-void OutputFolder::put_in_place(std::initializer_list<const char*> names, const char* summary) const {
-  const auto clear = [&](const char* name) {
+std::vector<std::string> result_files(const std::vector<std::string>& pieces) {
+  std::vector<std::string> out{"best.onnx.data", "best.onnx"};
+  for (const auto& piece : pieces) out.insert(out.end(), {piece + ".data", piece});
+  out.insert(out.end(), {"best_params.json", "best_config.yaml"});
+  return out;
+}
+
+void OutputFolder::put_in_place(const std::vector<std::string>& names, const std::string& summary) const {
+  const auto clear = [&](const std::string& name) {
     std::error_code ignored;
     if (fs::exists(unfinished_ / name, ignored)) fs::remove(path_ / name, ignored);
   };
   clear(summary);
-  for (const char* name : names) clear(name);
-  for (const char* name : names) move(name);
+  for (const auto& name : names) clear(name);
+  for (const auto& name : names) move(name);
   move(summary);
 }
 
-void OutputFolder::move(const char* name) const {
+void OutputFolder::move(const std::string& name) const {
   std::error_code code;
+  if (fs::exists(unfinished_ / name, code)) fs::create_directories((path_ / name).parent_path(), code);
   fs::rename(unfinished_ / name, path_ / name, code);
   if (code && code != std::errc::no_such_file_or_directory)
     throw Error("cannot write '" + (path_ / name).string() + "': " + code.message(), Blame::world);

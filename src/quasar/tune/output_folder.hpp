@@ -2,12 +2,16 @@
 #pragma once
 
 #include <filesystem>
-#include <initializer_list>
 #include <string>
+#include <vector>
 
 #include "quasar/base/file_lock.hpp"
 
 namespace quasar::tune {
+
+// What a search leaves besides its summary, in the order in which put_in_place() takes it; `pieces`: the files of a pipeline's
+// models.
+std::vector<std::string> result_files(const std::vector<std::string>& pieces);
 
 // For one search alone: two that write to one folder would take each other's files. Results appear together: what is ready first
 // lies in a folder of its own beside them until then.
@@ -26,13 +30,14 @@ class OutputFolder {
   const std::filesystem::path& unfinished();
   // Moves those that are there to where they belong, in this order, `summary`, which speaks of them, last. What they replace is
   // away meanwhile: a model never stands beside another one's data, nor a summary beside what it does not speak of.
-  void put_in_place(std::initializer_list<const char*> names, const char* summary) const;
+  // Names may have a folder before them (best/encoder.onnx), whose other files stay.
+  void put_in_place(const std::vector<std::string>& names, const std::string& summary) const;
 
   // Why nothing may be written there any more: it is gone, or its name is now that of another search's folder. "": it is there.
   std::string lost() const;
 
  private:
-  void move(const char* name) const;
+  void move(const std::string& name) const;
 
   std::filesystem::path path_, unfinished_;
   bool made_ = false;

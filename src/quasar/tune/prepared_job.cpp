@@ -10,6 +10,7 @@
 #include "quasar/base/names.hpp"
 #include "quasar/base/secrets.hpp"
 #include "quasar/graph/load.hpp"
+#include "quasar/graph/pipeline/pipeline.hpp"
 #include "quasar/quant/blocks.hpp"
 #include "quasar/quant/node_names.hpp"
 #include "quasar/quant/pairs.hpp"
@@ -140,8 +141,9 @@ PreparedJob prepare(const Job& job) {
   prepared.strategy->check(job, prepared.spaces);
   prepared.earlier = earlier_trials(job);
   prepared.target = quant::targets::table().make(job.target);
-  prepared.original = graph::load(job.model);
+  prepared.original = job.joined ? *job.joined : graph::load(job.model);
   prepared.model = runtime::prepare(prepared.original);
+  if (graph::pipeline_of(prepared.model)) graph::split(prepared.model);  // what cannot be said now is not found out at the end
   prepared.spaces.extend(
       [&](size_t i) { return prepared.strategy->space_of(job, job.spaces[i], prepared.model, *prepared.target); });
   for (auto& note : prepared.strategy->idle(job, prepared.model, *prepared.target))

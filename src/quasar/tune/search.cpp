@@ -9,6 +9,7 @@
 #include "quasar/base/names.hpp"
 #include "quasar/base/stopwatch.hpp"
 #include "quasar/graph/files_of.hpp"
+#include "quasar/graph/load.hpp"
 #include "quasar/search/late_trials.hpp"
 #include "quasar/search/pareto.hpp"
 #include "quasar/strategy/exit_policy.hpp"
@@ -77,7 +78,7 @@ PreparedJob prepare_and_tell(Summary& summary, const Job& job, const Log& log) {
   tell_spaces(job, prepared, log);
   for (const auto& note : prepared.spaces.notes) warn(summary, log, note);
   if (!prepared.chosen.outputs.empty()) warn(summary, log, in_words(prepared.chosen));
-  if (prepared.chosen.outputs.empty() && !prepared.chosen.echoes.empty()) tell(log, Level::info, in_words(prepared.chosen));
+  if (prepared.chosen.outputs.empty() && !prepared.chosen.judged.empty()) tell(log, Level::info, in_words(prepared.chosen));
   return prepared;
 }
 
@@ -91,7 +92,7 @@ void measure_float(Summary& summary, const Job& job, const PreparedJob& prepared
   if (job.aim.criterion) check_reachable(*job.aim.criterion, measures_of(evaluator.reference()));
   summary.baseline = {.metrics = evaluator.reference(),
                       .holdout = {},
-                      .bytes = graph::bytes_on_disk(job.model),
+                      .bytes = graph::bytes_on_disk(job.model),  // of a pipeline: weights of several models once, as in best.onnx
                       .latency = runtime::latency(prepared.model, *prepared.samples.evaluation, first_look, job.devices.front())};
   if (monitor.baseline) monitor.baseline(summary.baseline);
   const Measures measures = measures_of(summary.baseline.metrics);
@@ -214,6 +215,7 @@ Job for_one_model(Job job, size_t finished) {
 void carry_out(Summary& summary, const Job& asked, const Monitor& monitor, Deadline::Clock::time_point begin) {
   const Deadline limit(current_cancellation(), end_of(asked.limits, begin));
   OutputFolder folder(asked.output.dir);
+  if (asked.joined) graph::save(*asked.joined, asked.model);
   Stopwatch phase;
   PreparedJob prepared = prepare_and_tell(summary, asked, monitor.log);
   Variants variants = variants_of(asked, prepared, monitor.log);
@@ -268,7 +270,7 @@ void carry_out(Summary& summary, const Job& asked, const Monitor& monitor, Deadl
   summary.seconds = std::chrono::duration<double>(Deadline::Clock::now() - begin).count();
   guard.expect_folder();
   if (monitor.results) monitor.results(summary, folder.unfinished());
-  folder.put_in_place({"best.onnx.data", "best.onnx", "best_params.json", "best_config.yaml"}, "result.json");
+  folder.put_in_place(result_files(summary.best ? files_of(summary.best->pieces) : std::vector<std::string>()), "result.json");
 }
 
 }  // namespace

@@ -19,6 +19,7 @@
 #include "quasar/tune/evidence.hpp"
 #include "quasar/tune/flips.hpp"
 #include "quasar/tune/layer_facts.hpp"
+#include "quasar/tune/pieces.hpp"
 #include "quasar/tune/processors.hpp"
 #include "quasar/tune/speed_gate.hpp"
 
@@ -59,7 +60,8 @@ struct Winner : Measured {
   Quality quality;
   Speed speed;
   Evidence evidence;
-  Json needs = nullptr;  // the oldest ONNX Runtime that loads it (runtime/oldest_release.hpp)
+  std::vector<PieceFacts> pieces = {};  // of a pipeline, in the order in which they run
+  Json needs = nullptr;                 // the oldest ONNX Runtime that loads it (runtime/oldest_release.hpp)
 };
 
 // Everything that a report shows.

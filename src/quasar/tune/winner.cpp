@@ -230,6 +230,7 @@ Winner measure_winner(const TrialContext& context, const search::Trial& trial, c
   const fs::path path = closing.folder / "best.onnx";
   graph::save(model, path, external(winner.config));
   winner.bytes = graph::bytes_on_disk(path);
+  winner.pieces = write_pieces(context.model, model, path, external(winner.config));
   winner.needs = runtime::needs_json(model);
   winner.metrics = scores_of(context, trial, model, closing);
   measure_speed_of(winner, context, model, closing);
@@ -254,6 +255,7 @@ Winner measure_winner(const TrialContext& context, const search::Trial& trial, c
   });
   for (const auto& [name, runs] : kernels.runs) (runs ? winner.quantized_nodes : winner.float_nodes)++;
   winner.float_nodes += plan.skipped.size();
+  count_operators(winner.pieces, model, plan, kernels.runs);
   winner.nodes_by = kernels.source;
   winner.lost_parts = plan.lost_parts;
   const Json rounding = trial.user_attributes.value("rounding", Json());

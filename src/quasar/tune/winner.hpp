@@ -20,8 +20,9 @@ struct Closing {
   std::function<void(const std::string&)> warn;
 };
 
-// Writes best.onnx (and best.onnx.data), best_params.json and best_config.yaml. Once `limit` is requested its latency is measured
-// within half a second, and what only the report shows is left out. Its quality is judged unless `stop` is requested.
+// Writes best.onnx (and best.onnx.data), of a pipeline its models in the folder best, best_params.json and best_config.yaml. Once
+// `limit` is requested its latency is measured within half a second, and what only the report shows is left out. Its quality is
+// judged unless `stop` is requested.
 Winner measure_winner(const TrialContext& context, const search::Trial& trial, const Closing& closing);
 
 // Scores best.onnx and the float model on the hold-out samples; left out when the search is stopped meanwhile.

@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include "quasar/base/file.hpp"
+#include "quasar/graph/files_of.hpp"
 #include "quasar/job/budget.hpp"
 
 namespace quasar::tune {
@@ -9,7 +10,9 @@ namespace {
 struct BudgetKeys : testing::Test {
   BudgetKeys() { write_file(model(), std::string(1000, 'x')); }
   std::filesystem::path model() const { return folder.path() / "model.onnx"; }
-  Budget parsed(const Json& words) const { return parse_budget(words, model()); }
+  Budget parsed(const Json& words) const {
+    return parse_budget(words, [&] { return graph::bytes_on_disk(model()); });
+  }
   std::string refusal(const Json& words) const {
     try {
       parsed(words);

@@ -9,9 +9,8 @@
 #include "quasar/base/yaml.hpp"
 #include "quasar/cli/arguments.hpp"
 #include "quasar/cli/command.hpp"
-#include "quasar/graph/files_of.hpp"
 #include "quasar/graph/half_to_float.hpp"
-#include "quasar/graph/load.hpp"
+#include "quasar/job/models_key.hpp"
 #include "quasar/ops/chosen_outputs.hpp"
 #include "quasar/report/result.hpp"
 #include "quasar/runtime/latency.hpp"
@@ -25,7 +24,7 @@ namespace {
 class Evaluate final : public Command {
  public:
   void define(CLI::App& app) override {
-    app.add_option("model", model_, "the model to score")->required();
+    app.add_option("model", model_, "the model to score, or a configuration file with the key models")->required();
     app.add_option("--reference", reference_, "the float model it is compared with (default: the model itself)");
     app.add_option("--data", data_, data_help)->required();
     app.add_flag("--as-is", as_is_, as_is_help);
@@ -44,8 +43,10 @@ class Evaluate final : public Command {
 
   int run() override {
     libraries_.load();
-    const graph::Model model = graph::load(model_);
-    const graph::Model reference = reference_.empty() ? model : suited(graph::load(reference_), model);
+    const tune::GivenModel read = tune::given_model(model_);
+    const graph::Model& model = read.model;
+    bytes_ = read.bytes;
+    const graph::Model reference = reference_.empty() ? model : suited(tune::given_model(reference_).model, model);
     const auto samples = tune::open_data(data_argument(data_, as_is_), reference);
     eval::EvaluatorOptions options;
     options.metrics.clear();
@@ -92,7 +93,7 @@ class Evaluate final : public Command {
   void print(const std::optional<eval::Head>& head, const runtime::Device& device, const eval::Scores& scores,
              const runtime::Latency& latency, const Json& processors) const {
     const std::vector<std::string> names = shown(head);
-    Json report{{"model", model_}, {"bytes", graph::bytes_on_disk(model_)}};
+    Json report{{"model", model_}, {"bytes", bytes_}};
     if (head) report["head"] = to_json(*head);
     for (const auto& name : names) report["metrics"][name] = report::score_json(name, scores.at(name));
     report["latency_ms"] = {{"median", latency.median_ms}, {"p90", latency.p90_ms}};
@@ -118,6 +119,7 @@ class Evaluate final : public Command {
   }
 
   std::string model_, reference_, data_, decoder_, runtime_ = "onnxruntime";
+  uintmax_t bytes_ = 0;  // of the model's files
   std::vector<std::string> metrics_{"parts", "cos"};
   const CLI::Option* metric_ = nullptr;
   bool json_ = false, as_is_ = false;

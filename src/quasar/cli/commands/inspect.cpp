@@ -41,7 +41,7 @@ Json in_lines(const Json& facts) {
 class Inspect final : public Command {
  public:
   void define(CLI::App& app) override {
-    app.add_option("model", model_, "an ONNX model: float or quantized")->required();
+    app.add_option("model", model_, "an ONNX model, float or quantized, or a configuration file with the key models")->required();
     app.add_option("--target", target_, "what the model must run on; see `quasar list targets`");
     auto* scheme =
         app.add_option("--scheme", scheme_, "what would happen under this named configuration; see `quasar list schemes`");
@@ -121,6 +121,7 @@ class Inspect final : public Command {
   void print(const Json& facts) const {
     std::cout << facts["model"].get<std::string>() << ": " << facts["parameters"] << " parameters, " << facts["bytes"]
               << " bytes, opset " << facts["opset"] << "\n  needs  " << runtime::needs_in_words(facts["needs"]) << "\n";
+    if (facts.contains("models")) print_models(facts["models"]);
     for (const auto& input : facts["inputs"]) std::cout << "  input  " << input.get<std::string>() << "\n";
     for (const auto& output : facts["outputs"]) std::cout << "  output " << output.get<std::string>() << "\n";
     if (facts.contains("head")) print_head(facts["head"]);
@@ -136,6 +137,15 @@ class Inspect final : public Command {
       std::cout << "  " << std::left << std::setw(24) << type << count << "\n";
     if (finished) return print_processors(facts["processors"]);
     print_nodes(facts);
+  }
+
+  static void print_models(const Json& models) {
+    for (const auto& model : models) {
+      std::cout << "  model  " << model["name"].get<std::string>() << " (" << model["file"].get<std::string>()
+                << "): " << model["operators"] << " operators";
+      for (const auto& [input, from] : model["inputs"].items()) std::cout << ", " << input << " <- " << from.get<std::string>();
+      std::cout << "\n";
+    }
   }
 
   static void print_head(const Json& head) {

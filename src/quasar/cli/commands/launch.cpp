@@ -89,16 +89,20 @@ class Launch final : public Command {
     return slurm_script(files_);
   }
 
+  void expect_in_volume(const std::string& key, const Json& value) const {
+    const Json path = value.is_object() ? value.value("path", Json()) : value;
+    if (path.is_string() && fs::path(path.get<std::string>()).is_absolute())
+      throw Error(config_ + ": " + key + " is '" + path.get<std::string>() +
+                  "', but pods have another file system: name it from the configuration's folder, as it lies in the volume");
+  }
+
   std::string kubernetes(const Json& words) {
     if (const size_t equal = files_.spot.find('='); !files_.spot.empty() && (equal == 0 || equal == std::string::npos))
       throw Error("--spot is '" + files_.spot + "', but must be KEY=VALUE, a label that your cluster gives such nodes");
-    for (const char* key : {"model_input", "calib_data_reader", "eval_data_reader", "holdout_data_reader", "data_reader"}) {
-      const Json value = words.value(key, Json());
-      const Json path = value.is_object() ? value.value("path", Json()) : value;
-      if (path.is_string() && fs::path(path.get<std::string>()).is_absolute())
-        throw Error(config_ + ": " + key + " is '" + path.get<std::string>() +
-                    "', but pods have another file system: name it from the configuration's folder, as it lies in the volume");
-    }
+    for (const char* key : {"model_input", "calib_data_reader", "eval_data_reader", "holdout_data_reader", "data_reader"})
+      expect_in_volume(key, words.value(key, Json()));
+    const Json models = words.value("models", Json::object());
+    for (const auto& [name, model] : models.items()) expect_in_volume("models." + name, model);
     files_.password = new_password();
     return kubernetes_objects(files_);
   }

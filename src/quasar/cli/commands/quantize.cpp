@@ -4,6 +4,7 @@
 #include <iostream>
 #include <map>
 
+#include "quasar/base/digits.hpp"
 #include "quasar/base/file.hpp"
 #include "quasar/base/names.hpp"
 #include "quasar/base/printable.hpp"
@@ -24,7 +25,9 @@ namespace {
 class Quantize final : public Command {
  public:
   void define(CLI::App& app) override {
-    app.add_option("model", model_, "the float ONNX model; with --from-study that of the search, where it still is");
+    app.add_option("model", model_,
+                   "the float ONNX model, or a configuration file with the key models; with --from-study that of the search, "
+                   "where it still is");
     add_output(app, "-o,--output", output_, "the quantized model")->required();
     auto* how = app.add_option_group("how", "exactly one of");
     how->add_option("--scheme", scheme_, "a named configuration; see `quasar list schemes`");
@@ -70,7 +73,7 @@ class Quantize final : public Command {
     const tune::Quantized result = made(words, trial);
     // Made before anything is written: a mistake leaves no half of the files.
     const std::string ranges = exported_.empty() ? "" : exported(result);
-    tune::write_model(result, output_);
+    pieces_ = tune::write_model(result, output_);
     if (!exported_.empty()) write_output(exported_, ranges);
     if (!errors_.empty()) write_output(errors_, tune::errors_by_layer(result.rounding).dump(2) + "\n");
     if (json_) {
@@ -85,6 +88,9 @@ class Quantize final : public Command {
   void tell(const tune::Quantized& result) const {
     std::cout << output_ << ": " << result.plan.nodes.size() << " of " << result.plan.nodes.size() + result.plan.skipped.size()
               << " quantizable nodes are quantized\n";
+    for (const auto& piece : pieces_)
+      std::cout << "  " << (std::filesystem::path(output_).parent_path() / piece.file).string() << ": " << piece.bytes
+                << " bytes, " << in_digits(piece.bits, 3) << " bits a weight\n";
     tell_skipped(result.plan.skipped);
     if (!result.rounding.layers.empty())
       std::cout << "  " << tune::summary_of(result.plan.rounding.method, result.rounding) << "\n";
@@ -98,6 +104,7 @@ class Quantize final : public Command {
     std::vector<std::string> quantized;
     for (const auto& [node, planned] : result.plan.nodes) quantized.push_back(node);
     Json out{{"output", output_}, {"quantized", quantized}, {"in_float", result.plan.skipped}, {"notes", result.plan.notes}};
+    if (!pieces_.empty()) out["models"] = tune::to_json(pieces_);
     if (!is_special_file(output_)) out["bytes"] = graph::bytes_on_disk(output_);
     if (!result.rounding.layers.empty())
       out["rounding"] = {{"method", result.plan.rounding.method},
@@ -134,6 +141,7 @@ class Quantize final : public Command {
   OverwriteGuard inputs(const std::optional<tune::PastTrial>& trial) const {
     OverwriteGuard files;
     tune::reads_model(files, model_);
+    tune::writes_pieces(files, model_, output_, "-o");
     files.reads(config_, "the configuration");
     files.reads(ranges_, "the ranges that --ranges gives");
     tune::reads_study(files, study_);
@@ -181,6 +189,7 @@ class Quantize final : public Command {
   std::optional<int64_t> trial_;
   std::vector<std::string> settings_;
   OperatorLibraries libraries_;
+  std::vector<tune::PieceFacts> pieces_;  // of a pipeline
 };
 
 }  // namespace

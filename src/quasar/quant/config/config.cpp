@@ -8,6 +8,7 @@
 #include "quasar/quant/codes/rounding.hpp"
 #include "quasar/quant/codes/scheme_words.hpp"
 #include "quasar/quant/config/config_keys.hpp"
+#include "quasar/quant/config/model_rules.hpp"
 #include "quasar/quant/config/option_keys.hpp"
 #include "quasar/quant/config/recipes.hpp"
 
@@ -182,10 +183,12 @@ Config parse_config(const Json& words) {
   Config config;
   const Json after = take_after_rounding(canonical_words);
   config.form = take_model_form(canonical_words);
+  const std::vector<LayerRule> models = take_model_rules(canonical_words);
   config.activation = parse_scheme(canonical_words, "activation");
   config.weight = parse_scheme(canonical_words, "weight");
   check_sides(config.activation, config.weight);
   config.layers = parse_layer_rules(canonical_words, config.activation, config.weight);
+  config.layers.insert(config.layers.end(), models.begin(), models.end());
   config.kinds = parse_kind_rules(canonical_words.value(kinds_key, Json()), config.activation, config.weight);
   if (config.form == ModelForm::dynamic_products) config.products = rule_of_products(config.activation, config.weight);
   config.after_rounding.rules = parse_layer_rules(after, config.activation, config.weight).size();
@@ -253,6 +256,7 @@ Json to_json(const Config& config) {
   words.update(option_words(config.selection, config.switches, config.max_loop_num));
   const Config rounded = while_rounding(config);
   words.update(to_json(rounded.layers));
+  if (const Json models = models_json(rounded.layers); !models.is_null()) words["models"] = models;
   if (!config.kinds.empty()) words[kinds_key] = to_json(config.kinds);
   words.update(to_json(config.transforms));
   if (config.form != ModelForm::all) words["form"] = name_of(config.form);

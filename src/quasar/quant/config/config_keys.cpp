@@ -26,6 +26,7 @@ std::vector<std::string> config_keys() {
                                 "specific_layer_config",
                                 "layer_type_config",
                                 "layer_kinds",
+                                "models",
                                 "after_rounding",
                                 "quant_format",
                                 "form",

@@ -150,12 +150,15 @@ std::vector<LayerRule> parse_layer_rules(const Json& words, const Scheme& activa
 
 Json to_json(const std::vector<LayerRule>& rules) {
   Json words = Json::object();
-  for (const auto& rule : rules) words[(rule.op_types.empty() ? by_name : by_type).key].push_back(rule.words);
+  for (const auto& rule : rules) {
+    if (rule.model.empty()) words[(rule.op_types.empty() ? by_name : by_type).key].push_back(rule.words);
+  }
   return words;
 }
 
 std::string key_of(const LayerRule& rule) {
   if (!rule.kind.empty()) return "layer_kinds." + rule.kind;
+  if (!rule.model.empty()) return "models." + rule.model;
   return (rule.op_types.empty() ? by_name : by_type).key;
 }
 

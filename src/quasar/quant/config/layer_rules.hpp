@@ -19,7 +19,8 @@ struct LayerRule {
   std::vector<std::string> op_types;  // layer_type_config
   bool in_float = false;
   Scheme activation = {}, weight = {};
-  std::string kind = {};  // of which kind of layer_kinds it was made; "": of none
+  std::string kind = {};   // of which kind of layer_kinds it was made; "": of none
+  std::string model = {};  // the model of a pipeline that it is for (model_rules.hpp); "": it is not for one
   bool operator==(const LayerRule&) const = default;
 };
 

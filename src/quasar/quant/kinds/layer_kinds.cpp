@@ -236,6 +236,18 @@ bool is_for(const KindRule& rule, const LayerPlace& place, size_t layers) {
   return rule.kind == place.kind && (!rule.some || has_more_bits(place.layer, layers));
 }
 
+const LayerRule* model_rule_for(const std::string& node, const std::vector<LayerRule>& rules) {
+  for (const auto& rule : rules) {
+    if (!rule.model.empty() && std::ranges::find(rule.nodes, node) != rule.nodes.end()) return &rule;
+  }
+  return nullptr;
+}
+
+// What the rule leaves open is as for the model.
+LayerRule within(const KindRule& rule, const LayerRule& model) {
+  return parse_kind_rules({{name_of(rule.kind), rule.words}}, model.activation, model.weight).front().rule;
+}
+
 }  // namespace
 
 LayerKinds find_layer_kinds(const graph::Index& index) {
@@ -243,16 +255,22 @@ LayerKinds find_layer_kinds(const graph::Index& index) {
 }
 
 Config with_kinds(Config config, const LayerKinds& kinds) {
+  std::vector<LayerRule> made;
   for (const auto& rule : std::exchange(config.kinds, {})) {
-    LayerRule own = rule.rule;
-    own.nodes.clear();
+    std::map<const LayerRule*, std::vector<std::string>> nodes;  // by the rule of their model; nullptr: they have none
     for (const auto& [name, place] : kinds.nodes) {
-      if (is_for(rule, place, kinds.layers)) own.nodes.push_back(name);
+      if (is_for(rule, place, kinds.layers)) nodes[model_rule_for(name, config.layers)].push_back(name);
     }
-    if (own.nodes.empty()) continue;
-    own.words["nodes"] = own.nodes;
-    config.layers.push_back(std::move(own));
+    for (auto& [model, names] : nodes) {
+      if (model != nullptr && model->in_float) continue;
+      LayerRule own = model == nullptr ? rule.rule : within(rule, *model);
+      own.nodes = std::move(names);
+      own.words["nodes"] = own.nodes;
+      made.push_back(std::move(own));
+    }
   }
+  const auto first = std::ranges::find_if(config.layers, [](const LayerRule& rule) { return !rule.model.empty(); });
+  config.layers.insert(first, made.begin(), made.end());
   return config;
 }
 

@@ -96,6 +96,17 @@ sections.push({ id: 'scores', title: 'Float against best', build: () => {
     (search.sureness || []).length ? element('ul', { class: 'note sure' }, search.sureness.map((text) => element('li', {}, text))) : null];
 } });
 
+sections.push({ id: 'models', title: 'The models of the pipeline', build: () => {
+  const models = at(search.result, 'best', 'models') || [];
+  if (!models.length) return null;
+  const quantized = (one) => at(one, 'operators', 'quantized'), of = (one) => one.bytes / one.float_bytes;
+  return [element('p', { class: 'note' }, 'Each is a file of its own; run one after the other they give what best.onnx gives, bit by bit.'),
+    table([{ title: 'model', text: 'text', value: (one) => one.name }, { title: 'file', text: 'text', value: (one) => one.file },
+      { title: 'size', value: (one) => one.bytes, show: (one) => bytes(one.bytes) }, { title: 'of float', value: of, show: (one) => `${number(100 * of(one), 3)} %` },
+      { title: 'bits a weight', value: (one) => one.bits, show: (one) => number(one.bits, 3), help: 'Of the whole file, for each weight of the float model' },
+      { title: 'operators in integers', value: quantized }, { title: 'in float', value: (one) => at(one, 'operators', 'float') }], models)];
+} });
+
 // Each part of the outputs, where they have several; how often the answers are float's.
 sections.push({ id: 'answers', title: 'Outputs part by part', build: () => {
   const answers = at(search.result, 'best', 'answers'), parts = at(answers, 'parts') || [], same = at(answers, 'answers');

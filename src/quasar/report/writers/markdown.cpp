@@ -140,6 +140,21 @@ std::string parameters_of(const Json& contents) {
   return "\n" + table({"parameter", "best", "importance"}, rows);
 }
 
+// Of a pipeline: each model as a file of its own.
+std::string models_of(const Json& contents) {
+  const Json models = contents["result"].value(Pointer("/best/models"), Json::array());
+  if (models.empty()) return "";
+  std::vector<Row> rows;
+  for (const Json& model : models) {
+    const double share = model.at("bytes").get<double>() / model.at("float_bytes").get<double>();
+    rows.push_back({inert(model.at("name")),
+                    {inert(model.at("file")), number(model.at("bytes").get<double>() / 1e6) + " MB",
+                     number(100 * share, "%.1f") + " %", number(model.at("bits"), "%.3g"),
+                     model.at("operators").at("quantized").dump(), model.at("operators").at("float").dump()}});
+  }
+  return "\n" + table({"model", "file", "size", "of float", "bits a weight", "operators in integers", "in float"}, rows);
+}
+
 class Markdown final : public Writer {
  public:
   std::string write(const std::vector<Json>& searches) const override {
@@ -152,6 +167,7 @@ class Markdown final : public Writer {
     }
     out += table(head, rows_of(searches));
     for (const auto& contents : searches) out += parameters_of(contents);
+    for (const auto& contents : searches) out += models_of(contents);
     if (searches.size() > 1) return out;
     out += "\n";
     if (searches.front().contains("needs"))
