@@ -111,7 +111,7 @@ class _Writer:
         if shape is None or len(shape) != 4 or shape[1] < 0 or shape[3] < 0:
             raise ValueError(f"input '{name}' of model '{part.name}' has shape {shape}, but a cache is [batch, heads, positions, size] with known "
                              "heads and size")
-        return numpy.zeros((count, shape[1], 0, shape[3]), numpy.float32)
+        return numpy.zeros((count, shape[1], 0, shape[3]), numpy.float16 if part.types[name][0] == "float16" else numpy.float32)
 
     def given(self, part: _Part, own: str, values: Mapping[str, Any], caches: Mapping[str, Any], rows: Any, begin: int) -> Any:
         """What the decoder's input gets for token rows whose first stands at place `begin`."""

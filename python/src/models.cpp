@@ -127,6 +127,13 @@ Json ports(const std::vector<graph::Port>& all) {
 py::list split(const std::string& model, const std::string& folder) {
   const Json pieces = unlocked([&] {
     const graph::Model joined = tune::given_model(model).model;
+    OverwriteGuard guard;
+    tune::reads_model(guard, model);
+    const auto layout = graph::pipeline_of(joined);
+    if (layout) {
+      for (const auto& file : graph::files_of(layout->parts)) guard.writes(std::filesystem::path(folder) / file, "folder");
+    }
+    guard.check("choose another folder");
     const auto files = tune::save_pieces(joined, folder);
     const auto pipeline = graph::pipeline_of(joined);
     Json out = Json::array();

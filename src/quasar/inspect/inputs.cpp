@@ -45,8 +45,7 @@ void reads_model(OverwriteGuard& files, const fs::path& given) {
 }
 
 void writes_pieces(OverwriteGuard& files, const fs::path& model, const fs::path& output, const std::string& option) {
-  const std::vector<fs::path> read = files_of_given(model);
-  for (size_t i = 1; i < read.size(); ++i) files.writes(output.parent_path() / output.stem() / read[i].filename(), option);
+  for (const auto& file : piece_files_of_given(model)) files.writes(output.parent_path() / output.stem() / file, option);
 }
 
 void reads_samples(OverwriteGuard& files, const Json& description, const fs::path& base, const std::string& as) {

@@ -113,4 +113,18 @@ std::vector<fs::path> files_of_given(const fs::path& file) {
   return out;
 }
 
+std::vector<std::string> piece_files_of_given(const fs::path& file) {
+  if (!is_configuration(file)) return {};
+  std::vector<graph::Part> parts;
+  try {
+    const Json words = models_in(file);
+    check_models(words);
+    for (const auto& [name, model] : words.items())
+      parts.push_back({.name = name, .file = fs::path(path_in(name, model)).filename().string(), .inputs = {}, .outputs = {}});
+  } catch (const Error&) {  // given_model() says it
+    return {};
+  }
+  return graph::files_of(parts);
+}
+
 }  // namespace quasar::tune

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <filesystem>
+#include <string>
 #include <vector>
 
 #include "quasar/base/json.hpp"
@@ -34,5 +35,8 @@ GivenModel given_model(const std::filesystem::path& file);
 
 // The files of which a model where commands take one is made; those that cannot be read are left out.
 std::vector<std::filesystem::path> files_of_given(const std::filesystem::path& file);
+
+// The names of the files into which what is made of such a configuration is split (graph::files_of); none for one model.
+std::vector<std::string> piece_files_of_given(const std::filesystem::path& file);
 
 }  // namespace quasar::tune

@@ -12,15 +12,25 @@ namespace {
 // The inputs that say how many values an operator gives.
 const std::map<std::string_view, std::vector<size_t>>& size_inputs() {
   static const std::map<std::string_view, std::vector<size_t>> all{
-      {"Range", {0, 1, 2}}, {"ConstantOfShape", {0}}, {"Expand", {1}}, {"Reshape", {1}},
-      {"Tile", {1}},        {"Slice", {1, 2, 3, 4}},  {"Pad", {1}},    {"Resize", {2, 3}}};
+      {"Range", {0, 1, 2}}, {"ConstantOfShape", {0}}, {"Expand", {1}}, {"Reshape", {1}}, {"Tile", {1}}};
   return all;
 }
 
-bool ends_the_way(const graph::Node& node) {
-  return std::ranges::any_of(
-      std::vector<std::string_view>{"Shape", "Size", "NonMaxSuppression", "NonZero", "Unique", "Compress", "TopK"},
-      [&](std::string_view type) { return node.is(type); });
+bool is_of_types(const graph::Node& node, std::initializer_list<std::string_view> types) {
+  return std::ranges::any_of(types, [&](std::string_view type) { return node.is(type); });
+}
+
+// What operators that choose give, and what is computed of it: how many boxes there are says nothing of a length.
+std::set<std::string> chosen_values(const graph::Model& model) {
+  std::set<std::string> out;
+  const auto is_chosen = [&](const std::string& value) { return out.contains(value); };
+  for (const auto& node : model.nodes) {
+    if (is_of_types(node, {"NonMaxSuppression", "NonZero", "Unique", "Compress", "TopK"}) ||
+        std::ranges::any_of(node.inputs, is_chosen) || std::ranges::any_of(node.captures, is_chosen))
+      out.insert(node.outputs.begin(), node.outputs.end());
+  }
+  out.erase("");
+  return out;
 }
 
 // Nodes from which a value of `from` comes, with all that `stops` does not end.
@@ -55,7 +65,12 @@ std::set<std::string> nodes_deciding_sizes(const graph::Index& index) {
     }
   }
   std::set<std::string> out;
-  for (const graph::Node* node : behind(index, sizes, ends_the_way)) out.insert(node->name);
+  const std::set<std::string> chosen = chosen_values(model);
+  const auto ends = [&](const graph::Node& node) {
+    return is_of_types(node, {"Shape", "Size", "If", "Loop", "Scan"}) ||
+           std::ranges::any_of(node.outputs, [&](const std::string& value) { return chosen.contains(value); });
+  };
+  for (const graph::Node* node : behind(index, sizes, ends)) out.insert(node->name);
   return out;
 }
 

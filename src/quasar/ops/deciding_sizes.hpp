@@ -9,10 +9,10 @@
 
 namespace quasar::ops {
 
-// The names of the nodes behind what computes lengths: inputs of Range, ConstantOfShape, Expand, Reshape, Tile, Slice, Pad and
-// Resize that come from the model's inputs by other ways than their shapes, where a model's output of open size depends on them.
-// What is chosen (NonMaxSuppression, TopK …) is not followed: chosen_outputs.hpp tells how such outputs are compared. Empty for
-// most models.
+// The names of the nodes behind what computes lengths: inputs of Range, ConstantOfShape, Expand, Reshape and Tile that come from
+// the model's inputs by other ways than their shapes, where a model's output of open size depends on them. What is chosen
+// (NonMaxSuppression, TopK …) is not followed: chosen_outputs.hpp tells how such outputs are compared. Neither is what If, Loop
+// and Scan give. Empty for most models.
 std::set<std::string> nodes_deciding_sizes(const graph::Index& index);
 
 }  // namespace quasar::ops

@@ -15,6 +15,17 @@ namespace {
 
 constexpr size_t least_stored = 1024;  // values of a constant that is worth a Cast
 
+constexpr int gate_axis = 1;  // of W and R [directions, gates · hidden, …] of LSTM and GRU
+
+bool is_recurrent(const graph::Node& node) {
+  return node.is("LSTM") || node.is("GRU");
+}
+
+Scheme by_channel(Scheme scheme) {
+  if (scheme.granularity == Granularity::group) scheme.granularity = Granularity::channel;
+  return scheme;
+}
+
 }  // namespace
 
 NodePlan NodePlans::of(const graph::Node& node, const ops::Roles& roles) {
@@ -44,7 +55,10 @@ NodePlan NodePlans::of(const graph::Node& node, const ops::Roles& roles) {
     return plan;
   }
   for (const size_t input : roles.activations) {
-    if (const Tensor* values = held(input)) plan.constants.push_back({input, constant(*values, node)});
+    const Tensor* values = held(input);
+    if (values == nullptr) continue;
+    plan.constants.push_back({input, is_recurrent(node) ? values_.of_weights(node.inputs[input], gate_axis, by_channel(*weight))
+                                                        : constant(*values, node)});
   }
   return plan;
 }

@@ -230,7 +230,11 @@ Winner measure_winner(const TrialContext& context, const search::Trial& trial, c
   const fs::path path = closing.folder / "best.onnx";
   graph::save(model, path, external(winner.config));
   winner.bytes = graph::bytes_on_disk(path);
-  winner.pieces = write_pieces(context.model, model, path, external(winner.config));
+  try {
+    winner.pieces = write_pieces(context.model, model, path, external(winner.config));
+  } catch (const Error& e) {  // all else is worth keeping
+    closing.warn("best.onnx is one model, and its models are not there: " + std::string(e.what()));
+  }
   winner.needs = runtime::needs_json(model);
   winner.metrics = scores_of(context, trial, model, closing);
   measure_speed_of(winner, context, model, closing);

@@ -42,8 +42,7 @@ TEST(DecidingSizes, WhatPredictsALength) {
 TEST(DecidingSizes, ShapesAndWhatIsChosenAreNoPrediction) {
   EXPECT_EQ(deciding(speech({made("Shape", {"durations"}, "shape"), made("Squeeze", {"shape"}, "count")})),
             (std::set<std::string>{"count_node"}));
-  EXPECT_EQ(deciding(speech({made("NonZero", {"durations"}, "found"), made("ReduceMax", {"found"}, "count")})),
-            (std::set<std::string>{"count_node"}));
+  EXPECT_TRUE(deciding(speech({made("NonZero", {"durations"}, "found"), made("ReduceMax", {"found"}, "count")})).empty());
 }
 
 // The same length as the input's, or a number: whatever is computed, it comes out so.

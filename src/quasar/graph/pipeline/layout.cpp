@@ -1,5 +1,7 @@
 #include "quasar/graph/pipeline/layout.hpp"
 
+#include <filesystem>
+
 #include "quasar/base/error.hpp"
 
 namespace quasar::graph {
@@ -28,6 +30,13 @@ Json json_of_ports(const std::vector<Port>& ports) {
   return out;
 }
 
+// Files of the parts are written under these names: another folder's would be written where nobody expects it.
+void check_is_a_name(const std::string& name) {
+  const std::filesystem::path path(name);
+  if (name.empty() || name == "." || name == ".." || path != path.filename())
+    throw Error("the model's metadata '" + pipeline_key + "' names a model or file '" + name + "', but must name no folder");
+}
+
 }  // namespace
 
 void write_layout(Model& model, const Pipeline& pipeline) {
@@ -53,6 +62,8 @@ std::optional<Pipeline> pipeline_of(const Model& model) {
     Pipeline out;
     for (const Json& words : parse_json(found->second, pipeline_key)) {
       Part part{.name = words.at("name"), .file = words.at("file"), .inputs = {}, .outputs = {}};
+      check_is_a_name(part.file);
+      check_is_a_name(part.name);
       for (const Json& port : words.at("inputs")) part.inputs.push_back(port_of(port));
       for (const Json& port : words.at("outputs")) part.outputs.push_back(port_of(port));
       part.metadata = words.at("metadata").get<std::map<std::string, std::string>>();

@@ -58,6 +58,10 @@ Model join(const std::vector<Member>& members);
 // What the joined model was made of; nullopt: it is no such model. Throws Error for metadata that cannot be read.
 std::optional<Pipeline> pipeline_of(const Model& model);
 
+// The files of the split models, in their order: named as they came ("encoder_model.onnx"), or after the model where names are
+// not told apart ("encoder.onnx"), also by case alone.
+std::vector<std::string> files_of(const std::vector<Part>& parts);
+
 struct Piece {
   std::string name, file;
   Model model;

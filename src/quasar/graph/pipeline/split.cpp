@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cctype>
 #include <set>
 #include <unordered_set>
 
@@ -18,13 +19,10 @@ bool gives_codes(const Node* node) {
   return node != nullptr && node->op_type == "DequantizeLinear";
 }
 
-// Each part's file: as it came, or after the part where two came with one name from different folders.
-std::map<std::string, std::string> files_of(const std::vector<Part>& parts) {
-  std::map<std::string, std::string> out;
-  std::map<std::string, size_t> count;
-  for (const auto& part : parts) count[part.file]++;
-  for (const auto& part : parts) out[part.name] = count[part.file] == 1 ? part.file : part.name + ".onnx";
-  return out;
+// Some file systems hold names that differ in case for one.
+std::string lower(std::string name) {
+  std::ranges::transform(name, name.begin(), [](unsigned char letter) { return static_cast<char>(std::tolower(letter)); });
+  return name;
 }
 
 // One part, cut out of the joined model.
@@ -61,13 +59,21 @@ class Cut {
   }
 
  private:
-  // As the model had it, with the type that the value has now: models of 16-bit floats become such of 32 bits.
+  // As the model had it, with the type that the value has now, as models of 16-bit floats become such of 32 bits, and with the
+  // sizes that were fixed since.
   Value with_name(const Port& port) const {
     Value out = port.own;
     out.name = port.value;
     for (const auto* values : {&joined_.inputs, &joined_.outputs}) {
       const auto now = std::ranges::find(*values, port.value, &Value::name);
-      if (now != values->end()) out.type = now->type;
+      if (now == values->end()) continue;
+      out.type = now->type;
+      if (!now->shape || !out.shape || now->shape->size() != out.shape->size()) continue;
+      for (size_t i = 0; i < out.shape->size(); ++i) {
+        if ((*out.shape)[i] >= 0 || (*now->shape)[i] < 0) continue;
+        (*out.shape)[i] = (*now->shape)[i];
+        if (i < out.symbols.size()) out.symbols[i].clear();
+      }
     }
     return out;
   }
@@ -189,6 +195,29 @@ class Cut {
   Model out_;
 };
 
+// Names without the model's own prefix, where that leaves no two alike: what models share keeps the name that it has.
+class BareNames {
+ public:
+  BareNames(std::string prefix, std::set<std::string> taken) : prefix_(std::move(prefix)), taken_(std::move(taken)) {}
+
+  // In any order; names without the prefix first.
+  void add(const std::string& name) {
+    if (name.empty() || name.starts_with(prefix_)) return;
+    taken_.insert(name);
+  }
+  std::string of(const std::string& name) {
+    if (!name.starts_with(prefix_)) return name;
+    const auto [place, fresh] = bare_.try_emplace(name, name.substr(prefix_.size()));
+    if (fresh && !taken_.insert(place->second).second) place->second = name;
+    return place->second;
+  }
+
+ private:
+  std::string prefix_;
+  std::set<std::string> taken_;
+  std::map<std::string, std::string> bare_;
+};
+
 // With the names that the model had before it was joined.
 Model with_own_names(Model model, const Part& part) {
   std::map<std::string, std::string> known;
@@ -199,17 +228,38 @@ Model with_own_names(Model model, const Part& part) {
       ports.insert(port.own.name);
     }
   }
-  const std::string prefix = part.name + "/";
-  const auto without = [&](const std::string& name) { return name.starts_with(prefix) ? name.substr(prefix.size()) : name; };
+  BareNames values(part.name + "/", ports), nodes(part.name + "/", {});
+  for (const auto& [name, tensor] : model.initializers) values.add(name);
+  for (const auto& node : model.nodes) {
+    nodes.add(node.name);
+    for (const auto* list : {&node.inputs, &node.outputs, &node.captures}) {
+      for (const auto& name : *list) values.add(name);
+    }
+  }
   const auto value = [&](const std::string& name) {
-    if (const auto found = known.find(name); found != known.end()) return found->second;
-    const std::string bare = without(name);
-    return ports.contains(bare) ? name : bare;
+    const auto found = known.find(name);
+    return found == known.end() ? values.of(name) : found->second;
   };
-  return renamed(std::move(model), {.value = value, .node = without, .symbol = [](const std::string& symbol) { return symbol; }});
+  return renamed(std::move(model), {.value = value,
+                                    .node = [&](const std::string& name) { return nodes.of(name); },
+                                    .symbol = [](const std::string& symbol) { return symbol; }});
 }
 
 }  // namespace
+
+std::vector<std::string> files_of(const std::vector<Part>& parts) {
+  std::map<std::string, size_t> count;
+  for (const auto& part : parts) count[lower(part.file)]++;
+  std::vector<std::string> out;
+  std::set<std::string> taken;
+  for (const auto& part : parts) {
+    out.push_back(count[lower(part.file)] == 1 ? part.file : part.name + ".onnx");
+    taken.insert(lower(out.back()));
+  }
+  if (taken.size() == parts.size()) return out;
+  for (size_t i = 0; i < parts.size(); ++i) out[i] = parts[i].name + ".onnx";
+  return out;
+}
 
 std::vector<Piece> split(const Model& given) {
   const auto pipeline = pipeline_of(given);
@@ -218,10 +268,11 @@ std::vector<Piece> split(const Model& given) {
   const Index index(joined);
   const auto files = files_of(pipeline->parts);
   std::vector<Piece> out;
-  for (const auto& part : pipeline->parts) {
+  for (size_t i = 0; i < pipeline->parts.size(); ++i) {
+    const Part& part = pipeline->parts[i];
     Model model = with_own_names(closed(Cut(joined, index, part).run()), part);
     verify(model, "splitting a pipeline, model '" + part.name + "'");
-    out.push_back({part.name, files.at(part.name), std::move(model)});
+    out.push_back({part.name, files[i], std::move(model)});
   }
   return out;
 }

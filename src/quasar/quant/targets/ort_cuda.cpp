@@ -10,7 +10,11 @@ namespace {
 
 class OrtCuda final : public Target {
  public:
-  bool runs(const graph::Node&, const ops::Roles&, const Config&, std::string&) const override { return true; }
+  bool runs(const graph::Node& node, const ops::Roles&, const Config&, std::string& why) const override {
+    if (!node.is("LSTM") && !node.is("GRU")) return true;
+    why = "neither CUDA's provider nor TensorRT has an integer kernel for it";
+    return false;
+  }
 
   std::string remark(const Config& config) const override {
     if (config.activation.type == DataType::int8 && config.activation.symmetric) return "";
