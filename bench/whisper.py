@@ -22,8 +22,10 @@ FORMS = {
     "W8": {"scheme": "W8"},
     "W4": {"scheme": "W4"},
     "W4, tables of 8 bits": {"scheme": "W4", "layer_kinds": {"table": "UInt8Spec"}},
-    "encoder DYNAMIC, decoder W4": {"scheme": "W4", "models": {"encoder": "DYNAMIC"}},
     "encoder DYNAMIC, decoder W8": {"scheme": "W8", "models": {"encoder": "DYNAMIC"}},
+    "encoder DYNAMIC, decoder W8, its table too": {"models": {"encoder": "DYNAMIC", "decoder": "W8"}},
+    "encoder DYNAMIC, decoder W4": {"scheme": "W4", "models": {"encoder": "DYNAMIC"}},
+    "encoder DYNAMIC, decoder W4, its table too": {"models": {"encoder": "DYNAMIC", "decoder": "W4"}},
     "encoder float, decoder DYNAMIC": {"scheme": "DYNAMIC", "models": {"encoder": "Float32Spec"}},
     "encoder U8S8_CHANNEL, decoder DYNAMIC": {"scheme": "DYNAMIC", "models": {"encoder": "U8S8_CHANNEL"}},
 }

@@ -90,7 +90,7 @@ std::vector<LayerRule> take_model_rules(Json& canonical_words) {
     Json rule = sides_of(key, value, canonical_words);
     rule["nodes"] = {name};
     try {
-      // Apart from what holds for the other layers: a scheme is the same wherever it stands.
+      // Apart from what holds for the other layers: the types of a scheme are the same wherever it stands.
       out.push_back(parse_layer_rules({{"specific_layer_config", {rule}}}, parse_scheme(Json::object(), "activation"),
                                       parse_scheme(Json::object(), "weight"))
                         .front());
