@@ -253,5 +253,47 @@ TEST(Pipeline, SaysWhatIsWrong) {
   EXPECT_EQ(error_of([] { join({encoder(), encoder()}); }), "models: 'encoder' is named twice");
 }
 
+// TensorFlow's scopes write such names: the decoder's own weight is called as the one that both models share.
+TEST(Pipeline, NamesThatWouldMeetStayApart) {
+  Member second = decoder();
+  second.model.initializers["encoder/shared"] = Tensor::of({64, 2}, ramp(128, 3));
+  second.model.nodes.push_back({"last", "MatMul", "", {"logits", "encoder/shared"}, {"few"}});
+  second.model.outputs.push_back(tensor_value("few", {-1, 2}));
+  const std::vector<Piece> pieces = split(join({encoder(), second}));
+  const Model& model = pieces[1].model;
+  const Index index(model);
+  const auto weights = [&](const char* node) { return model.initializer(index.node(node)->inputs[1])->as<float>(); };
+  EXPECT_FLOAT_EQ(weights("product").front(), 0);
+  EXPECT_FLOAT_EQ(weights("last").front(), 3);
+}
+
+TEST(Pipeline, SizesThatWereFixedAreThoseOfTheModels) {
+  Model joined = join({encoder(), decoder()});
+  for (auto& input : joined.inputs) input.shape->front() = 1;
+  const auto pieces = split(joined);
+  EXPECT_EQ(*pieces[0].model.inputs.front().shape, (Shape{1, 4}));
+  EXPECT_EQ(*pieces[1].model.inputs.front().shape, (Shape{1, 8}));
+}
+
+TEST(Pipeline, FilesHaveNamesThatAreToldApart) {
+  const auto files = [](std::vector<std::pair<std::string, std::string>> given) {
+    std::vector<Part> parts;
+    for (auto& [name, file] : given) parts.push_back({.name = name, .file = file, .inputs = {}, .outputs = {}});
+    return files_of(parts);
+  };
+  EXPECT_EQ(files({{"a", "x.onnx"}, {"b", "y.onnx"}}), (Names_{"x.onnx", "y.onnx"}));
+  EXPECT_EQ(files({{"a", "model.onnx"}, {"b", "Model.onnx"}, {"c", "y.onnx"}}), (Names_{"a.onnx", "b.onnx", "y.onnx"}));
+  EXPECT_EQ(files({{"a", "model.onnx"}, {"b", "model.onnx"}, {"c", "a.onnx"}}), (Names_{"a.onnx", "b.onnx", "c.onnx"}));
+}
+
+TEST(Pipeline, MetadataNamesNoFolder) {
+  for (const char* file : {"../escaped.onnx", "/tmp/escaped.onnx", "..", ""}) {
+    Model joined = join({encoder(), decoder()});
+    std::string& words = joined.metadata.at("quasar.pipeline");
+    words.replace(words.find("encoder_model.onnx"), std::string("encoder_model.onnx").size(), file);
+    EXPECT_NE(error_of([&] { split(joined); }).find("must name no folder"), std::string::npos) << file;
+  }
+}
+
 }  // namespace
 }  // namespace quasar::graph

@@ -57,5 +57,12 @@ TEST(DecidingSizes, OutputsOfKnownSizeDependOnNone) {
   EXPECT_TRUE(deciding(model).empty());
 }
 
+// A crop by predicted corners: its size may be the same whatever these are, and all that they come from would stay in float.
+TEST(DecidingSizes, CropsAreNotFollowed) {
+  graph::Model model = speech(
+      {made("Cast", {"durations"}, "corner"), made("Slice", {"x", "corner", "corner"}, "cut"), made("Shape", {"cut"}, "count")});
+  EXPECT_EQ(deciding(model).count("hidden_node"), 0U);
+}
+
 }  // namespace
 }  // namespace quasar::ops

@@ -81,7 +81,11 @@ TEST(Recurrent, BetweenPairsWhereTheTargetTakesAll) {
   const auto samples = random_samples(model, 8);
   const Plan plan = resolve(model, observe(model, samples), config_of(DataType::uint8, false), *targets::table().make("generic"));
   for (const char* value : {"MatMul_0_out", "LSTM_0_out"}) EXPECT_TRUE(plan.values.contains(value)) << value;
-  EXPECT_EQ(plan.nodes.at("LSTM_0").constants.size(), 2U);
+  ASSERT_EQ(plan.nodes.at("LSTM_0").constants.size(), 2U);
+  for (const auto& weights : plan.nodes.at("LSTM_0").constants) EXPECT_EQ(weights.params.type, DataType::int8);
+  const Plan channels = plan_of(model, config_of(DataType::uint8, false, Granularity::channel), "generic");
+  EXPECT_EQ(channels.nodes.at("LSTM_0").constants.front().params.scales.size(), static_cast<size_t>(4 * units));
+  EXPECT_TRUE(plan_of(model, config_of(DataType::uint8, false), "ort_cuda").skipped.contains("LSTM_0"));
   EXPECT_LT(relative_error(model, plan, samples), 0.05);
 }
 
