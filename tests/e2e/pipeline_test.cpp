@@ -91,6 +91,19 @@ TEST_F(Pipelines, ASearchChoosesForEachModelAndWritesEach) {
   const Ran resumed = search(read_file(config), "--resume");
   EXPECT_LE(resumed.code, 2) << resumed.err;
   EXPECT_TRUE(fs::exists(out / "best/decoder_model.onnx"));
+  // Other models are refused, and what the study needs stays.
+  graph::Model other = graph::load(recognizer("encoder_model.onnx"));
+  for (auto& [name, tensor] : other.initializers) {
+    if (tensor.type() == DataType::float32) tensor = Tensor::of(tensor.shape(), std::vector<float>(tensor.count(), 0.1F));
+  }
+  graph::save(other, folder.path() / "encoder_model.onnx");
+  const std::string changed =
+      with(read_file(config), recognizer("encoder_model.onnx"), (folder.path() / "encoder_model.onnx").string());
+  const Ran refused = search(changed, "--resume");
+  EXPECT_EQ(refused.code, 1);
+  EXPECT_NE(refused.err.find("are not those of the study"), std::string::npos) << refused.err;
+  EXPECT_FALSE(fs::exists(out / "pipeline.new"));
+  EXPECT_EQ(run("quantize --from-study " + out.string() + " -o " + again.string()).code, 0);
 }
 
 TEST_F(Pipelines, PiecesGiveTheJoinedModelsOutputsBitByBit) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <filesystem>
 
 #include "quasar/base/cancellation.hpp"
 #include "quasar/base/deadline.hpp"
@@ -14,6 +15,7 @@
 #include "quasar/search/pareto.hpp"
 #include "quasar/strategy/exit_policy.hpp"
 #include "quasar/studies/attributes.hpp"
+#include "quasar/studies/comparable.hpp"
 #include "quasar/studies/kept_files.hpp"
 #include "quasar/trial/racing.hpp"
 #include "quasar/tune/foreign_trials.hpp"
@@ -28,6 +30,7 @@
 #include "quasar/tune/winner.hpp"
 
 namespace quasar::tune {
+namespace fs = std::filesystem;
 namespace {
 
 Status status_of(const Aim& aim, const Summary& summary, const Finding& finding) {
@@ -211,11 +214,26 @@ Job for_one_model(Job job, size_t finished) {
   return job;
 }
 
+// The models of a pipeline as one, in the output folder. A study that goes on is one of the models that stand there: others would
+// be refused later, and its results could not be made again then.
+void save_joined(const graph::Model& joined, const Job& asked) {
+  if (!asked.study.load_if_exists || !fs::exists(asked.model)) return graph::save(joined, asked.model);
+  const fs::path file(asked.model), folder = file.parent_path() / "pipeline.new";
+  fs::create_directories(folder);
+  graph::save(joined, folder / file.filename());
+  const bool same = fingerprint(folder / file.filename()) == fingerprint(file);
+  std::error_code ignored;
+  fs::remove_all(folder, ignored);
+  if (!same)
+    throw Error("the models of this job are not those of the study in '" + asked.output.dir.string() +
+                "': choose another output_dir, or give the models with which it began");
+}
+
 // The whole program but for its limits: fills in the summary phase by phase.
 void carry_out(Summary& summary, const Job& asked, const Monitor& monitor, Deadline::Clock::time_point begin) {
   const Deadline limit(current_cancellation(), end_of(asked.limits, begin));
   OutputFolder folder(asked.output.dir);
-  if (asked.joined) graph::save(*asked.joined, asked.model);
+  if (asked.joined) save_joined(*asked.joined, asked);
   Stopwatch phase;
   PreparedJob prepared = prepare_and_tell(summary, asked, monitor.log);
   Variants variants = variants_of(asked, prepared, monitor.log);
