@@ -346,9 +346,6 @@ Json with_paths_from(const std::string& path, const Json& value, const fs::path&
   }
   if (key == "models" && path == key) return with_rooted_models(value, folder);
   if (key == "models" && path.ends_with(".path")) return rooted(value, folder);
-  if (const std::string name = path.substr(std::min(path.size(), key.size() + 1));
-      key == "models" && name.find('.') == std::string::npos)
-    return with_rooted_models({{name, value}}, folder).at(name);
   if (!is_reader(key)) {
     return key == "study_storage_db" && value.is_string() ? Json(sqlite_from(folder, value.get<std::string>())) : value;
   }

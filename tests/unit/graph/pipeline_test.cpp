@@ -287,7 +287,7 @@ TEST(Pipeline, FilesHaveNamesThatAreToldApart) {
 }
 
 TEST(Pipeline, MetadataNamesNoFolder) {
-  for (const char* file : {"../escaped.onnx", "/tmp/escaped.onnx", "..", ""}) {
+  for (const char* file : {"../escaped.onnx", "/escaped.onnx", "..", ""}) {
     Model joined = join({encoder(), decoder()});
     std::string& words = joined.metadata.at("quasar.pipeline");
     words.replace(words.find("encoder_model.onnx"), std::string("encoder_model.onnx").size(), file);

@@ -103,6 +103,7 @@ TEST(Recurrent, OpenVinoTakesThemByARuleOnly) {
   seen["MatMul_0_out"] = stats::of_values(std::vector<float>{-0.25F, 0.1F, 0.2F}, {.histogram = true});
   const Plan plan = resolve(model, seen, with_rule(), *targets::table().make("openvino"));
   ASSERT_TRUE(plan.nodes.contains("LSTM_0"));
+  for (const auto& weights : plan.nodes.at("LSTM_0").constants) EXPECT_EQ(weights.params.scales.size(), 1U);
   const QuantParams& read = plan.conversions.at("MatMul_0_out").at("LSTM_0");
   EXPECT_EQ(read.type, DataType::int8);
   EXPECT_EQ(read.zero_points.front(), 0);
