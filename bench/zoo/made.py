@@ -161,6 +161,8 @@ def transformers_models():
     eager = {"attn_implementation": "eager"}
     yield transformer("bert", "BERT, 4 layers of 256", 14, False, lambda t: t.BertModel(t.BertConfig(vocab_size=8000, **small, **eager), add_pooling_layer=False),
                       ids(8000, 64), "last_hidden_state", free)
+    yield transformer("albert", "ALBERT, one layer of 256 four times", 17, False, lambda t: t.AlbertModel(t.AlbertConfig(vocab_size=8000, embedding_size=128, **small, **eager), add_pooling_layer=False),
+                      ids(8000, 64), "last_hidden_state", free)
     yield transformer("distilbert", "DistilBERT, 4 layers of 256", 21, True, lambda t: t.DistilBertModel(t.DistilBertConfig(vocab_size=8000, dim=256, n_layers=4, n_heads=4, hidden_dim=1024)),
                       ids(8000, 64), "last_hidden_state")
     yield transformer("deberta", "DeBERTa-v2, 4 layers of 256", 15, False,
@@ -218,6 +220,46 @@ def unet(place):
             return torch.sigmoid(self.last(x))
     torch.manual_seed(0)
     return export(settled(UNet(), 128, place), {"image": np.zeros((1, 3, 128, 128), np.float32)}, 10, False)
+
+
+def yolov3(place):
+    """Darknet-53, and three scales with three boxes of 80 classes each"""
+    import torch
+    from torch import nn
+
+    def layer(a, b, size=3, stride=1):
+        return nn.Sequential(nn.Conv2d(a, b, size, stride, size // 2, bias=False), nn.BatchNorm2d(b), nn.LeakyReLU(0.1))
+
+    class Residual(nn.Module):
+        def __init__(self, width):
+            super().__init__()
+            self.part = nn.Sequential(layer(width, width // 2, 1), layer(width // 2, width))
+
+        def forward(self, x):
+            return x + self.part(x)
+
+    class Yolo(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.first = layer(3, 32)
+            self.stages = nn.ModuleList(nn.Sequential(layer(w, 2 * w, 3, 2), *(Residual(2 * w) for _ in range(n))) for w, n in zip((32, 64, 128, 256, 512), (1, 2, 8, 8, 4)))
+            self.necks = nn.ModuleList(nn.Sequential(*(layer(*(a, w, 1) if k % 2 == 0 else (w, 2 * w)) for k, a in enumerate((given, w, 2 * w, w, 2 * w))))
+                                       for given, w in ((1024, 512), (768, 256), (384, 128)))
+            self.up = nn.ModuleList(layer(w, w // 2, 1) for w in (512, 256))
+            self.heads = nn.ModuleList(nn.Sequential(layer(w, 2 * w), nn.Conv2d(2 * w, 3 * 85, 1)) for w in (512, 256, 128))
+
+        def forward(self, x):
+            x, kept, found = self.first(x), [], []
+            for stage in self.stages:
+                x = stage(x)
+                kept.append(x)
+            for k, (neck, head) in enumerate(zip(self.necks, self.heads)):
+                x = neck(x)
+                found.append(head(x))
+                if k < 2: x = torch.cat([nn.functional.interpolate(self.up[k](x), scale_factor=2.0), kept[3 - k]], 1)
+            return tuple(found)
+    torch.manual_seed(0)
+    return export(settled(Yolo(), 320, place, 12), {"image": np.zeros((1, 3, 320, 320), np.float32)}, 12, False, outputs=("large", "middle", "small"))
 
 
 def style(place):
@@ -288,6 +330,7 @@ def models():
                  arguments={"weights_backbone": None}, **slow)
     yield detector("ssdlite320_mobilenet_v3_large", "SSDLite", 13, "detection", 320, count=(12, 16))
     yield detector("fasterrcnn_mobilenet_v3_large_320_fpn", "Faster R-CNN on MobileNetV3", 12, "detection", 320, count=(8, 12))
+    yield Model("yolov3", told("YOLOv3, Darknet-53", False, False), yolov3, photographs_of("image", 320, 0, 1), **slow)
     yield Model("raft_small", told("RAFT small, 3 updates", False, False), raft, frames, count=(8, 12))
     yield from transformers_models()
     yield Model("unet", told("U-Net with ConvTranspose", False, False), unet, photographs_of("image", 128))

@@ -83,6 +83,11 @@ std::string quantized_already(const std::string& label) {
 }
 
 std::string obstacle_of(const std::string& label, const std::string& domain, const std::string& op) {
+  if (domain == "com.microsoft.nchwc") {
+    return label + " has the operator " + op + " of the domain '" + domain +
+           "': ONNX Runtime saved this model with all its optimizations, which hold for this kind of " +
+           "processor only; give the model from which it was made, or one saved with ORT_ENABLE_EXTENDED or less";
+  }
   if (std::find(known_domains.begin(), known_domains.end(), domain) == known_domains.end()) {
     return label + " has the operator " + op + " of the domain '" + domain +
            "', which ONNX Runtime does not have; 'custom_op_library' (--custom-op-library) names the library that has it";

@@ -15,10 +15,6 @@ bool is_any(const graph::Node& node, std::initializer_list<const char*> types) {
   return std::ranges::any_of(types, [&](const char* type) { return node.is(type); });
 }
 
-bool chooses(const graph::Node& node) {
-  return is_any(node, {"NonMaxSuppression", "NonZero", "Unique", "Compress"});
-}
-
 // Whether the operator hands on the values of its first input in another shape.
 bool reshapes(const graph::Node& node) {
   return is_any(node, {"Identity", "Squeeze", "Unsqueeze", "Reshape", "Flatten", "Transpose"});

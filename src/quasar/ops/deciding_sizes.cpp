@@ -25,8 +25,8 @@ std::set<std::string> chosen_values(const graph::Model& model) {
   std::set<std::string> out;
   const auto is_chosen = [&](const std::string& value) { return out.contains(value); };
   for (const auto& node : model.nodes) {
-    if (is_of_types(node, {"NonMaxSuppression", "NonZero", "Unique", "Compress", "TopK"}) ||
-        std::ranges::any_of(node.inputs, is_chosen) || std::ranges::any_of(node.captures, is_chosen))
+    if (chooses(node) || node.is("TopK") || std::ranges::any_of(node.inputs, is_chosen) ||
+        std::ranges::any_of(node.captures, is_chosen))
       out.insert(node.outputs.begin(), node.outputs.end());
   }
   out.erase("");

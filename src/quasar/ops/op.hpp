@@ -59,6 +59,11 @@ std::optional<Roles> roles_of(const graph::Node& node, const graph::Model& model
 // constants. Outputs of control flow and of foreign operators are unknown and left out.
 std::set<std::string> float_values(const graph::Model& model);
 
+// Whether the node is an LSTM or a GRU: operators with two weights, W and R, and with states of their own.
+inline bool is_recurrent(const graph::Node& node) {
+  return node.is("LSTM") || node.is("GRU");
+}
+
 // All nodes that could be quantized, and those that belong to a family but cannot be, with the reason.
 struct Survey {
   std::map<std::string, Roles> quantizable;  // by node name

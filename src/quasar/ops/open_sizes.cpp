@@ -17,4 +17,8 @@ bool has_known_size(const graph::Value& output, const graph::Model& model) {
   return true;
 }
 
+bool chooses(const graph::Node& node) {
+  return node.is("NonMaxSuppression") || node.is("NonZero") || node.is("Unique") || node.is("Compress");
+}
+
 }  // namespace quasar::ops

@@ -17,10 +17,6 @@ constexpr size_t least_stored = 1024;  // values of a constant that is worth a C
 
 constexpr int gate_axis = 1;  // of W and R [directions, gates · hidden, …] of LSTM and GRU
 
-bool is_recurrent(const graph::Node& node) {
-  return node.is("LSTM") || node.is("GRU");
-}
-
 Scheme by_channel(Scheme scheme) {
   if (scheme.granularity == Granularity::group) scheme.granularity = Granularity::channel;
   return scheme;
@@ -59,8 +55,8 @@ NodePlan NodePlans::of(const graph::Node& node, const ops::Roles& roles) {
     if (values == nullptr) continue;
     // Such kernels were twice as far from float with scales per gate and unit as with one (targets/openvino.cpp).
     const auto axis = at_.target.holds_state_on_grid(node) ? std::nullopt : std::optional(gate_axis);
-    plan.constants.push_back({input, is_recurrent(node) ? values_.of_weights(node.inputs[input], axis, by_channel(*weight))
-                                                        : constant(*values, node)});
+    plan.constants.push_back({input, ops::is_recurrent(node) ? values_.of_weights(node.inputs[input], axis, by_channel(*weight))
+                                                             : constant(*values, node)});
   }
   return plan;
 }

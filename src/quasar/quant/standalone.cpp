@@ -58,10 +58,6 @@ graph::Node matmul_nbits(const graph::Node& node, const NodePlan& plan, const Re
   return out;
 }
 
-bool is_recurrent(const graph::Node& node) {
-  return node.is("LSTM") || node.is("GRU");
-}
-
 // Of LSTM and GRU: W and R [directions, gates · hidden, …] as codes, one scale per gate and unit. ONNX Runtime (1.30) makes
 // floats of them in every run, which costs the more the fewer steps there are.
 std::optional<NodePlan> plan_stored(const graph::Node& node, const graph::Model& model, const Config& config, std::string& why) {
@@ -152,7 +148,8 @@ std::string why_not_alone(NodeForm form, const graph::Node& node, const graph::M
 namespace {
 
 std::optional<NodePlan> plan_one(const graph::Node& node, const graph::Model& model, const Config& config, std::string& why) {
-  if (is_recurrent(node) && form_of(config.activation) == NodeForm::weights_only) return plan_stored(node, model, config, why);
+  if (ops::is_recurrent(node) && form_of(config.activation) == NodeForm::weights_only)
+    return plan_stored(node, model, config, why);
   if (node.is("LSTM")) return plan_lstm(node, model, config, why);
   if (node.is("Conv")) return plan_conv(node, model, config, why);
   if (node.is("Gather")) {

@@ -73,7 +73,7 @@ std::vector<quant::QuantParams> scale_candidates(const quant::QuantParams& param
 // Kernels of LSTM and GRU may hold their own states, between -1 and 1, on the grid of what they read
 // (quant/targets/openvino.cpp): a finer one would clip them, which ONNX Runtime's arithmetic does not show.
 bool is_read_by_recurrent(const graph::Index& index, const std::string& value) {
-  return std::ranges::any_of(index.consumers(value), [](const graph::Node* node) { return node->is("LSTM") || node->is("GRU"); });
+  return std::ranges::any_of(index.consumers(value), [](const graph::Node* node) { return ops::is_recurrent(*node); });
 }
 
 constexpr size_t layers_ahead = 2;

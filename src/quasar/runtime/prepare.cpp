@@ -13,6 +13,7 @@
 #include "quasar/graph/plain_scales.hpp"
 #include "quasar/ops/parts_of_functions.hpp"
 #include "quasar/runtime/custom_operators.hpp"
+#include "quasar/runtime/fused_operators.hpp"
 #include "quasar/runtime/idle_moves.hpp"
 #include "quasar/runtime/rewritten.hpp"
 #include "quasar/runtime/weights_apart.hpp"
@@ -75,10 +76,13 @@ graph::Model modern(const graph::Model& given) {
 
 graph::Model prepare(const graph::Model& given) {
   const graph::Model model = modern(given);
+  const TypesOf types_of = [](const graph::Model& one) { return value_types(one); };
   // There and back first: nodes of bodies have the names then that they have in `given` when that is opened.
-  graph::Model out = graph::opened(cleaned(graph::closed(graph::opened(model))));
+  graph::Model out = graph::opened(model);
+  write_fused_apart(out, types_of);
+  out = graph::opened(cleaned(graph::closed(out)));
   drop_zero_states(out);
-  drop_idle_moves(out, [](const graph::Model& one) { return value_types(one); });
+  drop_idle_moves(out, types_of);
   graph::write_plain_gemm(out);
   graph::write_plain_scales(out);
   graph::write_hard_sigmoids(out);

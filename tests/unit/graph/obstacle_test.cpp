@@ -15,6 +15,7 @@ TEST(Obstacle, NamesTheReason) {
   const std::vector<Case> cases{
       {[](Model& m) { m.nodes[1].domain = "my.domain"; }, {"'relu'", "Relu", "'my.domain'", "custom_op_library"}},
       {[](Model& m) { m.nodes[1].domain = "com.ms.internal.nhwc"; }, {"com.ms.internal.nhwc"}},
+      {[](Model& m) { m.nodes[1].domain = "com.microsoft.nchwc"; }, {"'relu'", "all its optimizations", "ORT_ENABLE_EXTENDED"}},
       {[](Model& m) { m.nodes[0].op_type = "QLinearConv"; }, {"'conv'", "already quantized"}},
       {[](Model& m) { m.nodes[0].op_type = "ConvInteger"; }, {"already quantized"}},
       {[](Model& m) {

@@ -44,10 +44,6 @@ constexpr std::array<std::string_view, 16> cheap = {"Add",    "Sub",       "Min"
                                                     "Concat", "Slice",     "Expand",    "Reshape",     "Flatten", "Squeeze",
                                                     "Resize", "Unsqueeze", "Transpose", "DepthToSpace"};
 
-bool is_recurrent(const graph::Node& node) {
-  return node.is("LSTM") || node.is("GRU");
-}
-
 // Why it has no integer kernel for such a node, whatever its types; "": it has.
 std::string obstacle_to_recurrent(const graph::Node& node) {
   constexpr size_t lengths = 4, peepholes = 7;
@@ -103,7 +99,7 @@ class OpenVino final : public Target {
       if (roles.weight && !takes(config.weight)) why = other_weights;
     } else if (node.is("Pad") || node.is("Resize")) {
       why = node.is("Pad") && centred ? "" : node.is("Pad") ? shifted_border : obstacle_to_resize(node, roles);
-    } else if (is_recurrent(node)) {
+    } else if (ops::is_recurrent(node)) {
       why = !centred ? only_centred_recurrent : takes(config.weight) ? obstacle_to_recurrent(node) : other_weights;
     } else if (!is_in_integers(node)) {
       why = "OpenVINO's CPU computes it in float";
@@ -130,11 +126,11 @@ class OpenVino final : public Target {
   }
 
   bool writes_float(const graph::Node& node, const Config& config) const override {
-    return !is_simulated(config) && (is_sum(node) || is_recurrent(node));
+    return !is_simulated(config) && (is_sum(node) || ops::is_recurrent(node));
   }
 
-  bool holds_state_on_grid(const graph::Node& node) const override { return is_recurrent(node); }
-  bool wants_fixed_batch(const graph::Node& node) const override { return is_recurrent(node); }
+  bool holds_state_on_grid(const graph::Node& node) const override { return ops::is_recurrent(node); }
+  bool wants_fixed_batch(const graph::Node& node) const override { return ops::is_recurrent(node); }
 
   DataType activation_type(DataType wanted, size_t, int64_t) const override { return wanted; }
   DataType constant_type(DataType wanted) const override { return wanted; }
@@ -177,7 +173,7 @@ class OpenVino final : public Target {
     }
     if (at.output && !is_byte(at.output->type)) return wrong_type(*at.output);
     if (is_sum(node)) return fault_of_sum(at);
-    if (is_recurrent(node)) return fault_of_recurrent(at);
+    if (ops::is_recurrent(node)) return fault_of_recurrent(at);
     if (node.is("Pad") && at.inputs.front() && !at.inputs.front()->zero_based) return {"pad", shifted_border};
     if (node.is("Pad") || is_in_integers(node) || is_nearest(node)) return {};
     return only_rounds(at) ? PairFault{"float", node.op_type + only_rounded} : PairFault();

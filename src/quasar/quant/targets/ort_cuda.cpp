@@ -11,7 +11,7 @@ namespace {
 class OrtCuda final : public Target {
  public:
   bool runs(const graph::Node& node, const ops::Roles&, const Config&, std::string& why) const override {
-    if (!node.is("LSTM") && !node.is("GRU")) return true;
+    if (!ops::is_recurrent(node)) return true;
     why = "neither CUDA's provider nor TensorRT has an integer kernel for it";
     return false;
   }

@@ -1,0 +1,19 @@
+// Models that ONNX Runtime's optimizer has saved: the operators that it made of several ones, apart again.
+#pragma once
+
+#include "quasar/graph/model.hpp"
+#include "quasar/runtime/idle_moves.hpp"
+
+namespace quasar::runtime {
+
+// Writes FusedConv, FusedGemm and FusedMatMul of com.microsoft as ONNX's operators, which quantization knows:
+// - FusedConv is Conv, Add where it is given a sum, and its activation;
+// - FusedGemm is Gemm and its activation;
+// - FusedMatMul is Transpose of the last two axes where it asks for them, MatMul, and Mul where alpha is not 1.
+// ONNX Runtime fuses them anew where they stay in float. A node stays as it is where its activation is unknown, batches are
+// transposed, or the rank of what is transposed is. Constants have other names where theirs are those that ONNX Runtime's
+// MatMulAddFusion writes: it (1.30) fails on models that hold them. `types_of`: as of drop_idle_moves(). Throws what it throws.
+// Source: ContribOperators.md of ONNX Runtime; the attributes of FusedGemm's activations are those of its GemmActivationFusion.
+void write_fused_apart(graph::Model& model, const TypesOf& types_of);
+
+}  // namespace quasar::runtime
