@@ -122,7 +122,7 @@ def row(model, at, given):
             if told: found["quantized"] = [int(told[1]), int(told[2])]
         if name == "inspect" and output.startswith("{"):
             found["why_not"] = {}
-            for node in json.loads(output)["nodes"]:
+            for node in json.loads(output).get("nodes", []):
                 of_it = node["targets"]["ort_cpu"]
                 if not of_it["quantized"]: found["why_not"][of_it.get("why", "?")] = found["why_not"].get(of_it.get("why", "?"), 0) + 1
         if name in SEARCHES: found["jobs"][name] |= of_search(at / name)
