@@ -105,7 +105,7 @@ void ToggledModel::make(const graph::Model& given, std::span<const quant::Plan> 
   const graph::Model model = graph::closed(given);
   std::vector<std::string> wanted;
   for (const auto& output : model.outputs) {
-    if (output.type == DataType::float32) wanted.push_back(output.name);
+    if (output.type != DataType::undefined && output.type != DataType::string) wanted.push_back(output.name);
   }
   for (const auto& input : model.inputs) inputs_.push_back(number_of(input.name));
   for (const auto& output : wanted) {

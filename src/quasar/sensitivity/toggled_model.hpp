@@ -43,7 +43,7 @@ class ToggledModel {
   const std::vector<Unit>& units() const { return units_; }
   size_t kept_bytes() const { return kept_bytes_; }
 
-  // The outputs with the units whose switch is on quantized; one switch per unit. Outputs that are not float32 are left out.
+  // The outputs with the units whose switch is on quantized; one switch per unit. Outputs without numbers are left out.
   std::vector<Tensor> outputs(const data::Sample& sample, const std::vector<bool>& on) const;
 
   // What each unit's own quantization does to its result, given inputs from the units before as they are switched.

@@ -128,6 +128,22 @@ TEST(ToggledModel, SequencesAreMadeWhereTheyAreRead) {
 }
 
 // Every looked up value counted as many multiplications as the table has rows.
+// What compares them with the float model's outputs finds as many as the model has.
+TEST(ToggledModel, OutputsOfOtherTypesAreGivenToo) {
+  graph::Model model = branches();
+  model.nodes.push_back(node("ArgMax", {"y"}, {"best"}));
+  model.nodes.push_back(node("Cast", {"z"}, {"wide"}));
+  model.nodes.back().attributes = {{"to", static_cast<int64_t>(DataType::float64)}};
+  model.outputs = {
+      {"wide", DataType::float64, Shape{1, 8}}, {"best", DataType::int64, Shape{1, 8}}, {"y", DataType::float32, Shape{1, 8}}};
+  const ToggledModel toggled(model, plan_of_branches(DataType::int8));
+  const auto found = toggled.outputs({random_tensor({1, 8}, 9, 1)}, std::vector<bool>(toggled.units().size(), false));
+  ASSERT_EQ(found.size(), 3U);
+  EXPECT_EQ(found[0].type(), DataType::float64);
+  EXPECT_EQ(found[1].type(), DataType::int64);
+  EXPECT_EQ(found[2].type(), DataType::float32);
+}
+
 TEST(ToggledModel, ALookupDoesNoMultiplications) {
   graph::Model model = model_of({1, 8}, {node("Gather", {"table", "i"}, {"e"}), node("MatMul", {"e", "w"}, {"y"})});
   model.inputs = {{"i", DataType::int64, Shape{1, 3}}};
