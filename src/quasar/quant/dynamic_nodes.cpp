@@ -160,14 +160,19 @@ std::optional<NodePlan> plan_lstm(const graph::Node& node, const graph::Model& m
     why = "DynamicQuantizeLSTM takes symmetric int8 weights per tensor or channel";
   } else {
     NodePlan plan{.form = NodeForm::dynamic};
-    const auto planned = [&](size_t input) {
+    const auto planned = [&](size_t input, std::optional<Saturation> saturation) {
       const Tensor weights = as_matrix(*ops::constant_input(node, input, model));
       ConstantPlan one{input, weight_params(weights, 0, scheme)};
-      limit_sums(one, node, weights, config.saturation, 255, scheme.scale_type);
+      limit_sums(one, node, weights, saturation, 255, scheme.scale_type);
       return one;
     };
-    plan.weight = planned(1);
-    plan.constants.push_back(planned(2));
+    plan.weight = planned(1, config.saturation);
+    plan.constants = {planned(2, config.saturation)};
+    // Both are of one type.
+    if (plan.weight->params.type != plan.constants[0].params.type) {
+      plan.weight = planned(1, Saturation::unsigned_weights);
+      plan.constants = {planned(2, Saturation::unsigned_weights)};
+    }
     return plan;
   }
   return std::nullopt;

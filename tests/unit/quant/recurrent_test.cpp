@@ -65,6 +65,25 @@ TEST(Recurrent, WeightsOnlyAreCodesPerGateAndUnit) {
   }
 }
 
+// Few inputs or units ask for uint8 where sums of int8 could saturate, many do not: DynamicQuantizeLSTM has one type for both.
+TEST(Recurrent, BothWeightsThatAnLstmRoundsAtRunTimeHaveOneType) {
+  Config config = weights_only(DataType::int8);
+  config.activation.dynamic = true;
+  config.saturation = Saturation::avoid;
+  for (const int64_t inputs : {8, 160}) {
+    for (const int64_t hidden : {6, 48}) {
+      Builder b(3);
+      const auto x = b.input("x", {moments, 1, inputs});
+      const auto model = b.finish({b.node("LSTM", {x, b.weights({1, 4 * hidden, inputs}), b.weights({1, 4 * hidden, hidden})},
+                                          {{"hidden_size", hidden}})});
+      const Plan plan = plan_of(model, config);
+      const NodePlan& lstm = plan.nodes.at("LSTM_0");
+      EXPECT_EQ(lstm.weight->params.type, lstm.constants.at(0).params.type) << inputs << " " << hidden;
+      EXPECT_LT(relative_error(model, plan, random_samples(model, 4)), 0.05) << inputs << " " << hidden;
+    }
+  }
+}
+
 TEST(Recurrent, FourBitsLeaveThemInFloat) {
   const Plan plan = plan_of(network("GRU"), weights_only(DataType::int4));
   EXPECT_FALSE(plan.nodes.contains("GRU_0"));

@@ -179,9 +179,9 @@ class TwoStage final : public Strategy {
       }
       result = run_stage(context, spaces[i], std::move(stage));
       const auto best = best_of(context, {&spaces[i], 1});
-      if (!best) continue;
-      try_other_forms(context, i, best->point, Rounded::yes, result);
-      try_other_forms(context, i, best->point, Rounded::no, result);
+      if (best) try_other_forms(context, i, best->point, Rounded::yes, result);
+      // Also where nothing worked: of LSTM only the form with ranges at run time has integer kernels.
+      try_other_forms(context, i, best ? best->point : default_point(spaces[i]), Rounded::no, result);
     }
     return result;
   }
