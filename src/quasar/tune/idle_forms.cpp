@@ -63,4 +63,17 @@ void leave_out_idle_forms(PreparedJob& prepared, Variants& variants, const Log& 
 } catch (const Error&) {  // trials will fail with the same words
 }
 
+std::vector<std::string> schemes_of_weights(const PreparedJob& prepared, Variants& variants) {
+  std::vector<std::string> out;
+  for (const auto& name : quant::schemes::table().names()) {
+    const quant::Config config = quant::parse_config({{"scheme", name}});
+    if (quant::form_of(config.activation) != quant::NodeForm::weights_only) continue;
+    try {
+      if (!is_idle(variants.plan(config, *prepared.target), variants, config)) out.push_back(name);
+    } catch (const Error&) {  // which this model or target does not take
+    }
+  }
+  return out;
+}
+
 }  // namespace quasar::tune

@@ -205,6 +205,16 @@ bool has_no_model(const search::Study& study) {
   return std::ranges::none_of(study.trials(), [](const search::Trial& trial) { return trial.state == search::State::complete; });
 }
 
+// What can be done, where nothing that was tried worked.
+void warn_of_weights_alone(Summary& summary, const PreparedJob& prepared, Variants& variants, const Log& log) {
+  const auto schemes = schemes_of_weights(prepared, variants);
+  if (!schemes.empty())
+    warn(summary, log,
+         "what can be quantized in this model is weights alone, which makes it smaller: `quasar quantize MODEL -o OUT.onnx "
+         "--scheme " +
+             schemes.front() + "`" + (schemes.size() > 1 ? ", or " + joined({schemes.begin() + 1, schemes.end()}) : ""));
+}
+
 // The same search with one trial more, however long that takes.
 Job for_one_model(Job job, size_t finished) {
   job.limits.stop = Json::object();
@@ -280,6 +290,7 @@ void carry_out(Summary& summary, const Job& asked, const Monitor& monitor, Deadl
   conclude(summary, room->context, prepared, study, ended,
            {prepared.samples, folder.unfinished(), limit.token(), monitor.stop, warning}, monitor.log);
   summary.winner_s = phase.seconds();
+  if (has_no_model(study)) warn_of_weights_alone(summary, prepared, variants, monitor.log);
   summary.lost = guard.lost();
   if (!summary.lost.empty()) {
     tell(monitor.log, Level::error, summary.lost);
