@@ -158,7 +158,10 @@ TEST(Load, BrokenFilesGiveOneClearError) {
   const std::string x = input("x") + output("y");
   const std::vector<std::pair<std::string, std::string>> cases{
       {"", "is empty"},
-      {"PK\x03\x04 not a model at all", "not an ONNX"},
+      {"PK\x03\x04 not a model at all", "an archive, as .pt of PyTorch"},
+      {std::string("\x20\0\0\0ORTM", 8) + std::string(40, 'x'), "ONNX Runtime's own format (.ort)"},
+      {"version https://git-lfs.github.com/spec/v1\noid sha256:0", "`git lfs pull`"},
+      {"<!DOCTYPE html><html>not found</html>", "a web page"},
       {"hello, world", "not an ONNX"},
       {good.substr(0, good.size() / 2), "truncated"},
       {good.substr(0, good.size() - 1), "truncated"},
