@@ -6,6 +6,7 @@
 #include "quasar/base/names.hpp"
 #include "quasar/base/special_files.hpp"
 #include "quasar/graph/load.hpp"
+#include "quasar/graph/page_out.hpp"
 #include "quasar/job/models_key.hpp"
 #include "quasar/job/v1_configuration.hpp"
 #include "quasar/quant/config/idle_keys.hpp"
@@ -17,6 +18,7 @@
 #include "quasar/quant/npu/npu.hpp"
 #include "quasar/quant/pairs.hpp"
 #include "quasar/runtime/prepare.hpp"
+#include "quasar/runtime/session.hpp"
 #include "quasar/stats/shapes.hpp"
 #include "quasar/trial/nothing_quantized.hpp"
 #include "quasar/trial/trial.hpp"
@@ -264,9 +266,26 @@ Quantized quantize(const QuantizeOptions& given) {
   return done;
 }
 
+namespace {
+
+// Nobody should find out later. To open a large model takes more memory than to quantize it does.
+void expect_opens(const Quantized& result, const std::filesystem::path& file) {
+  if (graph::is_large(result.graph)) return;
+  try {
+    const runtime::Session opened(file, {.runs = false});
+  } catch (const Error& e) {
+    throw Error("'" + file.string() + "' is written, but of no use: " + e.what() +
+                    "; this is a fault of Quasar's, whose developers would like to see the model",
+                e.blame());
+  }
+}
+
+}  // namespace
+
 std::vector<PieceFacts> write_model(const Quantized& result, const std::filesystem::path& file) {
   if (!is_special_file(file)) {
     graph::save(result.model, file, external(result.config));
+    expect_opens(result, file);
     return write_pieces(result.graph, result.model, file, external(result.config));
   }
   if (external(result.config) == graph::ExternalData::always)

@@ -38,8 +38,9 @@ struct Quantized {
 Quantized quantize(const QuantizeOptions& options);
 
 // As the user named the file: a device or a pipe is written into, unless the configuration has external data
-// (use_external_data_format) or the model is too large to do without. Of a pipeline the models are written too, into a folder
-// beside it (pieces.hpp), and told. Throws Error.
+// (use_external_data_format) or the model is too large to do without. A file is opened by ONNX Runtime then, unless the float
+// model is large (graph::is_large). Of a pipeline the models are written too, into a folder beside it (pieces.hpp), and told.
+// Throws Error, also where ONNX Runtime does not open the file.
 std::vector<PieceFacts> write_model(const Quantized& result, const std::filesystem::path& file);
 
 }  // namespace quasar::tune
