@@ -4,6 +4,7 @@
 
 #include "quasar/base/error.hpp"
 #include "quasar/base/names.hpp"
+#include "quasar/graph/bodies.hpp"
 #include "quasar/ops/overflow.hpp"
 #include "quasar/quant/blocks.hpp"
 #include "quasar/quant/codes/scheme_words.hpp"
@@ -178,6 +179,7 @@ const Shape* NodePlans::shape_of(const std::string& value) const {
 void NodePlans::store_the_rest(Plan& plan) const {
   const std::set<std::string> excluded = excluded_nodes(at_.config.exclude, at_.index);
   for (const auto& node : at_.index.model().nodes) {
+    if (node.domain == graph::entry_domain) continue;  // it reads what its operator does
     if (plan.nodes.contains(node.name) || excluded.contains(node.name)) continue;
     for (size_t input = 0; input < node.inputs.size(); input++) {
       const Tensor* values = at_.index.model().initializer(node.inputs[input]);

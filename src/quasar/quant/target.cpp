@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "quasar/base/error.hpp"
+#include "quasar/quant/codes/scheme_words.hpp"
 
 namespace quasar::quant {
 
@@ -35,6 +36,7 @@ std::vector<NodeFault> Target::faults(const graph::Model& model, const std::map<
 }
 
 bool keeps_within(const QuantParams& grid, const ops::Bounds& bounds) {
+  if (!is_integer(grid.type)) return false;
   const Grid codes = grid_of(grid.type, false);
   const float scale = grid.scales.front();
   const auto end = [&](int64_t code) { return scale * static_cast<float>(code - grid.zero_points.front()); };

@@ -121,7 +121,8 @@ inline bool is_byte(DataType type) {
   return type == DataType::int8 || type == DataType::uint8;
 }
 
-// Whether the ends of the grid lie within the bounds to which an activation clips, so that saturation does the clipping.
+// Whether the ends of the grid lie within the bounds to which an activation clips, so that saturation does the clipping. Types of
+// floating point have no such ends.
 bool keeps_within(const QuantParams& grid, const ops::Bounds& bounds);
 
 // Throws Error where the target has no use for the configuration: its format, its types.

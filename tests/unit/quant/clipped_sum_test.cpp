@@ -57,6 +57,14 @@ TEST(ClippedSum, IsTheSameFunctionInEveryFormat) {
   }
 }
 
+TEST(ClippedSum, StaysAHardSigmoidIn16BitFloats) {
+  const graph::Model model = with_hard_swish(1.0F / 6, 0.5F);
+  const Config half = config_of(DataType::bfloat16, true, Granularity::tensor, DataType::bfloat16);
+  const graph::Model made = quantized(model, half, "ort_cpu");
+  EXPECT_EQ(count_of(made, "HardSigmoid"), 1U);
+  EXPECT_LT(distance(model, made), 0.03);
+}
+
 TEST(ClippedSum, NeedsAPairThatClips) {
   const graph::Model model = with_hard_swish(1.0F / 6, 0.5F);
   EXPECT_EQ(count_of(quantized(model, config_of(DataType::uint8, true), "ort_cpu"), "HardSigmoid"), 1U)

@@ -226,6 +226,28 @@ TEST(Graphs, LayersInLoopsAreQuantized) {
   EXPECT_EQ(run_inside(out.quantized, "Loop_0", "MatMul"), 0U);
 }
 
+// state ← state · W, three times; W is handed in, and is large enough to be stored in 16 bits.
+TEST(Graphs, LoopsAreHandedConstantsIn16Bits) {
+  Builder b;
+  const auto first = b.node("MatMul", {b.input("x", {5, 40}), b.weights({40, 40})}), weights = b.weights({40, 40}, 0.1F);
+  const auto body = test::subgraph(
+      "body",
+      {test::node_bytes("Identity", {"go_on"}, "goes_on"), test::node_bytes("MatMul", {"state", "w"}, "next"),
+       test::node_bytes("Identity", {"w"}, "next_w")},
+      {test::value_bytes("round", DataType::int64, {}), test::value_bytes("go_on", DataType::boolean, {}),
+       test::value_bytes("state", DataType::float32, {5, 40}), test::value_bytes("w", DataType::float32, {40, 40})},
+      {test::value_bytes("goes_on", DataType::boolean, {}), test::value_bytes("next", DataType::float32, {5, 40}),
+       test::value_bytes("next_w", DataType::float32, {40, 40})});
+  const auto rounds = b.constant(Tensor::scalar(int64_t{3})), go = b.constant(Tensor::scalar(true));
+  const auto last = b.node("Loop", {rounds, go, first, weights}, {body}, 2);
+  const graph::Model model = b.finish({b.node("MatMul", {last, b.weights({40, 3})})});
+  const Config half = config_of(DataType::bfloat16, true, Granularity::tensor, DataType::bfloat16);
+  const graph::Model made = apply(model, plan_of(model, half));
+  const auto samples = random_samples(model, 1);
+  const Tensor wanted = runtime::Session(model).run(samples[0])[0], found = runtime::Session(made).run(samples[0])[0];
+  for (size_t i = 0; i < wanted.count(); ++i) EXPECT_NEAR(found.as<float>()[i], wanted.as<float>()[i], 0.05) << i;
+}
+
 TEST(Graphs, LayersInScansAreQuantized) {
   Builder b;
   const auto rows = b.node("MatMul", {b.input("x", {5, 4}), b.weights({4, 3})});
