@@ -44,6 +44,26 @@ std::string condition(const std::string& text) {
   return end == std::string::npos ? text : name.substr(name.rfind("::") + 2) + ": " + text.substr(end + 2);
 }
 
+// What stands behind "/PATH/FILE:LINE RETURNED onnxruntime::FUNCTION(ARGUMENTS) " at the beginning, if that does.
+std::string_view without_place(std::string_view text) {
+  const size_t line = text.find(':'), function = text.find("onnxruntime::", line);
+  if (!text.starts_with('/') || function == std::string_view::npos) return text;
+  int depth = 0;
+  for (size_t at = function; at < text.size(); ++at) {
+    if (text[at] == '(') ++depth;
+    if (text[at] == ')' && --depth == 0) return text.substr(std::min(text.size(), text.find_first_not_of(' ', at + 1)));
+  }
+  return text;
+}
+
+// Without "[ONNXRuntimeError] : 1 : FAIL : ", where a message stands in another one.
+std::string_view without_codes(std::string_view text) {
+  const size_t code = text.find("[ONNXRuntimeError] : ");
+  if (code == std::string_view::npos) return text;
+  const size_t word = text.find(" : ", text.find(" : ", code) + 3), end = text.find(" : ", word + 3);
+  return end == std::string_view::npos ? text : text.substr(end + 3);
+}
+
 bool fits(const Shape& given, const std::optional<Shape>& wanted) {
   if (!wanted) return true;
   return std::equal(given.begin(), given.end(), wanted->begin(), wanted->end(),
@@ -77,7 +97,12 @@ std::string shortened(std::string text) {
       text = condition(text.substr(0, text.find('.', at)));
     }
   }
-  return one_line(node + text);
+  std::string line = one_line(node + std::string(without_codes(without_place(text))));
+  if (line.find("is under development") != std::string::npos) {
+    if (line.ends_with('.')) line.pop_back();
+    line += "; export the model with an older operator set";
+  }
+  return line;
 }
 
 std::vector<std::string> names_of(const std::vector<graph::Value>& values) {

@@ -124,6 +124,16 @@ TEST(Session, ErrorsOfTheRuntimeAreOneShortLine) {
   EXPECT_EQ(failed.find(".cc:"), std::string::npos) << failed;
 }
 
+TEST(Session, AnOperatorSetOfTheFutureIsAdvisedAgainst) {
+  graph::Model model = relu_times_two();
+  model.opsets[""] = 1000;
+  const std::string text = error_of([&] { const Session session(model); });
+  EXPECT_EQ(text.find("onnxruntime_src"), std::string::npos) << text;
+  EXPECT_EQ(text.find("std::"), std::string::npos) << text;
+  for (const char* part : {"cannot open the model", "1000", "export the model with an older operator set"})
+    EXPECT_NE(text.find(part), std::string::npos) << text;
+}
+
 TEST(Session, OpensFiles) {
   const TemporaryFolder folder;
   graph::save(relu_times_two(), folder.path() / "m.onnx");
