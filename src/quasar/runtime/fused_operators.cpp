@@ -4,6 +4,8 @@
 #include <array>
 #include <numeric>
 
+#include "quasar/ops/constants.hpp"
+
 namespace quasar::runtime {
 namespace {
 
@@ -32,8 +34,13 @@ const Activation* activation_named(const std::string& type) {
 }
 
 bool is_fused(const graph::Node& node) {
-  return node.domain == contributed &&
-         (node.op_type == "FusedConv" || node.op_type == "FusedGemm" || node.op_type == "FusedMatMul");
+  constexpr std::array<std::string_view, 5> types = {"FusedConv", "FusedGemm", "FusedMatMul", "Attention",
+                                                     "EmbedLayerNormalization"};
+  return node.domain == contributed && std::ranges::find(types, node.op_type) != types.end();
+}
+
+bool has_output(const graph::Node& node, size_t output) {
+  return output < node.outputs.size() && !node.outputs[output].empty();
 }
 
 bool is_named_by_fusion(const std::string& name) {
@@ -57,6 +64,8 @@ class Apart {
   // Whether it was written; otherwise `node` is as it was.
   bool write(const graph::Node& node) {
     if (node.op_type == "FusedMatMul") return write_product(node);
+    if (node.op_type == "Attention") return write_attention(node);
+    if (node.op_type == "EmbedLayerNormalization") return write_embedding(node);
     const auto found = steps_behind(node);
     if (!found) return false;
     std::vector<graph::Node> steps = *found;
@@ -117,6 +126,69 @@ class Apart {
     return true;
   }
 
+  // The projection by ONNX's operators, the rest as MultiHeadAttention. Not with a past, positions of its own, masks of three
+  // axes and more, and values that are not as wide as queries and keys.
+  bool write_attention(const graph::Node& node) {
+    const Tensor* weights = node.inputs.size() > 1 ? model_.initializer(node.inputs[1]) : nullptr;
+    if (weights == nullptr || weights->shape().size() != 2 || weights->shape()[1] % 3 != 0) return false;
+    if (ops::has_input(node, 4) || ops::has_input(node, 6) || has_output(node, 1)) return false;
+    if (node.integer("do_rotary", 0) != 0 || node.find("qkv_hidden_sizes") != nullptr) return false;
+    if (ops::has_input(node, 3)) {
+      if (const size_t rank = rank_of(node.inputs[3]); rank != 1 && rank != 2) return false;
+    }
+    std::string value = add(node, "MatMul", {node.inputs[0], node.inputs[1]});
+    if (ops::has_input(node, 2)) value = add(node, "Add", {value, node.inputs[2]});
+    graph::Node split = step(node, "Split", {integers(node, std::vector<int64_t>(3, weights->shape()[1] / 3))});
+    split.inputs.front() = value;
+    split.outputs.clear();
+    for (const char* part : {"_query", "_key", "_value"}) split.outputs.push_back(names_.fresh(node.outputs.front() + part));
+    split.set({"axis", int64_t{-1}});
+    graph::Node heads = node;
+    heads.op_type = "MultiHeadAttention";
+    heads.inputs = split.outputs;
+    heads.inputs.push_back("");
+    heads.inputs.push_back(ops::has_input(node, 3) ? node.inputs[3] : "");
+    heads.inputs.push_back(ops::has_input(node, 5) ? node.inputs[5] : "");
+    while (heads.inputs.back().empty()) heads.inputs.pop_back();
+    heads.outputs.resize(1);
+    std::erase_if(heads.attributes, [](const graph::Attribute& one) {
+      return one.name != "num_heads" && one.name != "scale" && one.name != "mask_filter_value" && one.name != "unidirectional";
+    });
+    out_.push_back(std::move(split));
+    out_.push_back(std::move(heads));
+    return true;
+  }
+
+  // Gather of each table, their sum, LayerNormalization; where it is read, the number of ones in each row of the mask.
+  bool write_embedding(const graph::Node& node) {
+    if (has_output(node, 2) || (has_output(node, 1) && !ops::has_input(node, 7)) || !ops::has_input(node, 6)) return false;
+    std::string sum = add(node, "Gather", {node.inputs[2], node.inputs[0]});
+    if (ops::has_input(node, 8)) {
+      sum = add(node, "Add", {sum, add(node, "Gather", {node.inputs[3], node.inputs[8]})});
+    } else {
+      const std::string one = integers(node, {1}), shape = add(node, "Shape", {node.inputs[0]});
+      const std::string length = add(node, "Slice", {shape, one, integers(node, {2})});
+      sum = add(node, "Add", {sum, add(node, "Slice", {node.inputs[3], integers(node, {0}), length, integers(node, {0})})});
+    }
+    if (ops::has_input(node, 1) && ops::has_input(node, 4))
+      sum = add(node, "Add", {sum, add(node, "Gather", {node.inputs[4], node.inputs[1]})});
+    if (has_output(node, 1)) {
+      graph::Node count = step(node, "ReduceSum", {integers(node, {1})});
+      count.inputs.front() = node.inputs[7];
+      count.outputs = {node.outputs[1]};
+      count.set({"keepdims", int64_t{0}});
+      out_.push_back(std::move(count));
+    }
+    graph::Node norm = node;
+    norm.op_type = "LayerNormalization";
+    norm.domain.clear();
+    norm.inputs = {sum, node.inputs[5], node.inputs[6]};
+    norm.outputs.resize(1);
+    norm.attributes = {{"axis", int64_t{-1}}, {"epsilon", node.real("epsilon", 1e-12F)}};
+    out_.push_back(std::move(norm));
+    return true;
+  }
+
   size_t rank_of(const std::string& value) {
     if (const Tensor* tensor = model_.initializer(value)) return tensor->shape().size();
     if (!types_) types_ = types_of_(before_);
@@ -132,6 +204,21 @@ class Apart {
             .inputs = std::move(more),
             .outputs = {""},
             .inside = behind.inside};
+  }
+
+  // A node before `node`. -> what it gives
+  std::string add(const graph::Node& node, const std::string& type, std::vector<std::string> inputs) {
+    graph::Node made = step(node, type, {});
+    made.inputs = std::move(inputs);
+    made.outputs = {names_.fresh(node.outputs.front() + "_" + type)};
+    out_.push_back(std::move(made));
+    return out_.back().outputs.front();
+  }
+
+  std::string integers(const graph::Node& node, const std::vector<int64_t>& values) {
+    std::string name = names_.fresh(node.name + "_constant");
+    model_.initializers[name] = Tensor::of({static_cast<int64_t>(values.size())}, values);
+    return name;
   }
 
   std::string constant(const graph::Node& node, float value) {

@@ -61,8 +61,37 @@ graph::Model products() {
   return m;
 }
 
+// Tokens of two sentences, the second one shorter -> tables, attention with the mask (2 axes), attention with the lengths (1
+// axis).
+graph::Model attention(bool with_positions) {
+  graph::Model m = empty_model(14);
+  m.opsets["com.microsoft"] = 1;
+  m.inputs = {{"tokens", DataType::int32, Shape{2, 5}}};
+  m.outputs = {float_value("y", {2, 5, 8})};
+  m.initializers["words"] = random_tensor({11, 8}, 1);
+  m.initializers["places"] = random_tensor({7, 8}, 2);
+  m.initializers["kinds"] = random_tensor({2, 8}, 3);
+  m.initializers["segments"] = Tensor::of({2, 5}, std::vector<int32_t>{0, 0, 1, 1, 1, 0, 1, 1, 1, 1});
+  m.initializers["positions"] = Tensor::of({2, 5}, std::vector<int32_t>{2, 3, 4, 5, 6, 0, 1, 2, 3, 4});
+  m.initializers["mask"] = Tensor::of({2, 5}, std::vector<int32_t>{1, 1, 1, 1, 1, 1, 1, 1, 0, 0});
+  m.initializers["gamma"] = random_tensor({8}, 4, 0.5, 2);
+  m.initializers["beta"] = random_tensor({8}, 5);
+  m.initializers["w"] = random_tensor({8, 24}, 6);
+  m.initializers["b"] = random_tensor({24}, 7);
+  graph::Node embed =
+      fused("EmbedLayerNormalization", "embed", {"tokens", "segments", "words", "places", "kinds", "gamma", "beta", "mask"}, "e",
+            {{"epsilon", 1e-6F}});
+  embed.outputs.push_back("lengths");
+  if (with_positions) embed.inputs.push_back("positions");
+  m.nodes = {embed, fused("Attention", "first", {"e", "w", "b", "mask"}, "f", {{"num_heads", int64_t{2}}}),
+             fused("Attention", "second", {"f", "w", "b", "lengths"}, "y", {{"num_heads", int64_t{4}}, {"scale", 0.3F}})};
+  return m;
+}
+
 bool has_fused(const graph::Model& model) {
-  return std::ranges::any_of(model.nodes, [](const graph::Node& one) { return one.op_type.starts_with("Fused"); });
+  return std::ranges::any_of(model.nodes, [](const graph::Node& one) {
+    return one.op_type.starts_with("Fused") || one.op_type == "Attention" || one.op_type == "EmbedLayerNormalization";
+  });
 }
 
 TEST(FusedOperators, AreWrittenApartAndComputeTheSame) {
@@ -84,6 +113,26 @@ TEST(FusedOperators, AreWrittenApartAndComputeTheSame) {
     for (const uint64_t seed : {1U, 2U})
       EXPECT_LT(difference(model, prepared, inputs_for(model, seed, -2, 2)), 1e-5) << model.nodes.back().name;
   }
+}
+
+TEST(FusedOperators, AttentionIsProductsAndHeads) {
+  for (const bool with_positions : {false, true}) {
+    const graph::Model model = attention(with_positions), prepared = prepare(model);
+    EXPECT_FALSE(has_fused(prepared));
+    EXPECT_EQ(std::ranges::count(prepared.nodes, "MatMul", &graph::Node::op_type), 2);
+    EXPECT_EQ(std::ranges::count(prepared.nodes, "MultiHeadAttention", &graph::Node::op_type), 2);
+    const std::vector<Tensor> tokens{Tensor::of({2, 5}, std::vector<int32_t>{1, 2, 3, 4, 5, 10, 9, 8, 0, 0})};
+    const Session before(model), after(prepared);
+    EXPECT_LT(relative_difference(before.run(tokens)[0], after.run(tokens)[0]), 1e-5) << with_positions;
+  }
+}
+
+// A past would need to be joined with what attention computes.
+TEST(FusedOperators, AttentionWithAPastStays) {
+  graph::Model model = attention(false);
+  model.nodes[1].outputs.push_back("present");
+  write_fused_apart(model, [](const graph::Model& one) { return value_types(one); });
+  EXPECT_EQ(std::ranges::count(model.nodes, "Attention", &graph::Node::op_type), 1);
 }
 
 TEST(FusedOperators, StayWhereTheyAreNotKnown) {
