@@ -7,6 +7,7 @@
 #include <fstream>
 #include <functional>
 #include <system_error>
+#include <unordered_set>
 
 #include "quasar/base/error.hpp"
 #include "quasar/base/file.hpp"
@@ -168,6 +169,17 @@ std::string bytes_of(const Pieces& pieces) {
   return bytes;
 }
 
+// By nodes, by the bodies that they have, and as outputs.
+std::unordered_set<std::string> values_read(const Model& model) {
+  std::unordered_set<std::string> out;
+  for (const auto& output : model.outputs) out.insert(output.name);
+  for (const auto& node : model.nodes) {
+    out.insert(node.inputs.begin(), node.inputs.end());
+    out.insert(node.captures.begin(), node.captures.end());
+  }
+  return out;
+}
+
 }  // namespace
 
 std::string to_bytes(const Model& model) {
@@ -180,8 +192,9 @@ uintmax_t saved_bytes(const Model& model) {
 
 Skeleton skeleton_of(const Model& model, size_t least_size) {
   Skeleton out;
+  const std::unordered_set<std::string> read = values_read(model);
   const auto take = [&](onnx::TensorProto& header, const Tensor& tensor) {
-    if (tensor.bytes().size() < least_size || bits_of(tensor.type()) < 8) return false;
+    if (tensor.bytes().size() < least_size || bits_of(tensor.type()) < 8 || !read.contains(header.name())) return false;
     set_external(header, {"weights", 0, tensor.bytes().size()});
     out.weights.emplace_back(header.name(), tensor);
     return true;

@@ -15,7 +15,8 @@ struct Skeleton {
   std::vector<std::pair<std::string, Tensor>> weights;  // by name; they share the model's memory
 };
 
-// Tensors of at least so many bytes are left out, but for texts and types below 8 bits. Throws Error beyond protobuf's 2 GB.
+// Tensors of at least so many bytes are left out, but for texts, types below 8 bits, and those that nobody reads: ONNX Runtime
+// (1.30) forgets these, and then refuses to be given them. Throws Error beyond protobuf's 2 GB.
 Skeleton skeleton_of(const Model& model, size_t least_size);
 
 // What save() writes without external data, in bytes.

@@ -168,10 +168,15 @@ std::optional<NodePlan> plan_lstm(const graph::Node& node, const graph::Model& m
     };
     plan.weight = planned(1, config.saturation);
     plan.constants = {planned(2, config.saturation)};
-    // Both are of one type.
+    // Both are of one type. Where there is one input or unit, nothing is added up, and nothing asks for uint8.
     if (plan.weight->params.type != plan.constants[0].params.type) {
       plan.weight = planned(1, Saturation::unsigned_weights);
       plan.constants = {planned(2, Saturation::unsigned_weights)};
+      for (ConstantPlan* one : {&*plan.weight, &plan.constants[0]}) {
+        if (one->params.type != DataType::int8) continue;
+        one->params = stored_as(DataType::uint8, std::move(one->params));
+        one->limits = {};
+      }
     }
     return plan;
   }

@@ -110,7 +110,8 @@ class Apart {
     for (const size_t side : {0, 1}) {
       if (node.integer(side == 0 ? "transA" : "transB", 0) == 0) continue;
       const size_t rank = rank_of(node.inputs[side]);
-      if (rank < 2) return false;
+      if (rank == 0) return false;
+      if (rank == 1) continue;  // a vector is not transposed
       std::vector<int64_t> axes(rank);
       std::iota(axes.begin(), axes.end(), 0);
       std::swap(axes[rank - 1], axes[rank - 2]);
@@ -133,9 +134,7 @@ class Apart {
     if (weights == nullptr || weights->shape().size() != 2 || weights->shape()[1] % 3 != 0) return false;
     if (ops::has_input(node, 4) || ops::has_input(node, 6) || has_output(node, 1)) return false;
     if (node.integer("do_rotary", 0) != 0 || node.find("qkv_hidden_sizes") != nullptr) return false;
-    if (ops::has_input(node, 3)) {
-      if (const size_t rank = rank_of(node.inputs[3]); rank != 1 && rank != 2) return false;
-    }
+    if (ops::has_input(node, 3) && !is_plain_mask(node.inputs[3], node.inputs[0])) return false;
     std::string value = add(node, "MatMul", {node.inputs[0], node.inputs[1]});
     if (ops::has_input(node, 2)) value = add(node, "Add", {value, node.inputs[2]});
     graph::Node split = step(node, "Split", {integers(node, std::vector<int64_t>(3, weights->shape()[1] / 3))});
@@ -159,6 +158,27 @@ class Apart {
     return true;
   }
 
+  // Whether MultiHeadAttention takes the mask as well: how long each sample is [batch], or which places count [batch, length].
+  // Attention takes ends and starts [2 · batch] and one number a sample [batch, 1], too.
+  bool is_plain_mask(const std::string& mask, const std::string& input) {
+    const auto lengths = std::ranges::find_if(before_.nodes, [&](const graph::Node& one) {
+      return one.op_type == "EmbedLayerNormalization" && has_output(one, 1) && one.outputs[1] == mask;
+    });
+    if (lengths != before_.nodes.end()) return true;
+    const graph::Value given = type_of(mask), values = type_of(input);
+    if (!given.shape || !values.shape || given.shape->empty() || given.shape->size() > 2 || values.shape->size() != 3)
+      return false;
+    const auto symbol = [](const graph::Value& value, size_t axis) {
+      return axis < value.symbols.size() ? value.symbols[axis] : std::string();
+    };
+    for (size_t axis = 0; axis < given.shape->size(); ++axis) {
+      const int64_t size = (*given.shape)[axis], wanted = (*values.shape)[axis];
+      if (size != wanted || (size < 0 && (symbol(given, axis).empty() || symbol(given, axis) != symbol(values, axis))))
+        return false;
+    }
+    return true;
+  }
+
   // Gather of each table, their sum, LayerNormalization; where it is read, the number of ones in each row of the mask.
   bool write_embedding(const graph::Node& node) {
     if (has_output(node, 2) || (has_output(node, 1) && !ops::has_input(node, 7)) || !ops::has_input(node, 6)) return false;
@@ -173,8 +193,12 @@ class Apart {
     if (ops::has_input(node, 1) && ops::has_input(node, 4))
       sum = add(node, "Add", {sum, add(node, "Gather", {node.inputs[4], node.inputs[1]})});
     if (has_output(node, 1)) {
+      const std::string one = names_.fresh(node.name + "_constant");
+      model_.initializers[one] = Tensor::scalar<int32_t>(1);
+      const std::string ones = add(node, "Cast", {add(node, "Equal", {node.inputs[7], one})});
+      out_.back().set({"to", static_cast<int64_t>(DataType::int32)});
       graph::Node count = step(node, "ReduceSum", {integers(node, {1})});
-      count.inputs.front() = node.inputs[7];
+      count.inputs.front() = ones;
       count.outputs = {node.outputs[1]};
       count.set({"keepdims", int64_t{0}});
       out_.push_back(std::move(count));
@@ -190,10 +214,15 @@ class Apart {
   }
 
   size_t rank_of(const std::string& value) {
-    if (const Tensor* tensor = model_.initializer(value)) return tensor->shape().size();
+    const graph::Value type = type_of(value);
+    return type.shape ? type.shape->size() : 0;
+  }
+
+  graph::Value type_of(const std::string& value) {
+    if (const Tensor* tensor = model_.initializer(value)) return {value, tensor->type(), tensor->shape()};
     if (!types_) types_ = types_of_(before_);
     const auto found = types_->find(value);
-    return found == types_->end() || !found->second.shape ? 0 : found->second.shape->size();
+    return found == types_->end() ? graph::Value() : found->second;
   }
 
   graph::Node step(const graph::Node& behind, const std::string& type, std::vector<std::string> more) {

@@ -65,10 +65,12 @@ void leave_out_idle_forms(PreparedJob& prepared, Variants& variants, const Log& 
 
 std::vector<std::string> schemes_of_weights(const PreparedJob& prepared, Variants& variants) {
   std::vector<std::string> out;
+  const quant::Config first = quant::parse_config(first_words(prepared.spaces));
+  if (!is_idle(variants.plan(first, *prepared.target), variants, first)) return out;
   for (const auto& name : quant::schemes::table().names()) {
-    const quant::Config config = quant::parse_config({{"scheme", name}});
-    if (quant::form_of(config.activation) != quant::NodeForm::weights_only) continue;
     try {
+      const quant::Config config = quant::parse_config({{"scheme", name}});
+      if (quant::form_of(config.activation) != quant::NodeForm::weights_only) continue;
       if (!is_idle(variants.plan(config, *prepared.target), variants, config)) out.push_back(name);
     } catch (const Error&) {  // which this model or target does not take
     }

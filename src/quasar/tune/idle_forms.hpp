@@ -18,8 +18,8 @@ void require_something_quantized(const PreparedJob& prepared, Variants& variants
 // Takes forms out of the spaces that quantize hardly anything of this model, or the same as an earlier one.
 void leave_out_idle_forms(PreparedJob& prepared, Variants& variants, const Log& log);
 
-// The schemes of weights alone (values stay in float) that quantize more than hardly anything of this model: what is left where
-// no configuration of a search worked.
+// Where the first point of the space quantizes hardly anything of this model: the schemes of weights alone (values stay in float)
+// that quantize more.
 std::vector<std::string> schemes_of_weights(const PreparedJob& prepared, Variants& variants);
 
 }  // namespace quasar::tune

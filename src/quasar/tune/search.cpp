@@ -207,7 +207,11 @@ bool has_no_model(const search::Study& study) {
 
 // What can be done, where nothing that was tried worked.
 void warn_of_weights_alone(Summary& summary, const PreparedJob& prepared, Variants& variants, const Log& log) {
-  const auto schemes = schemes_of_weights(prepared, variants);
+  std::vector<std::string> schemes;
+  try {
+    schemes = schemes_of_weights(prepared, variants);
+  } catch (const std::exception&) {  // no advice is worth the results
+  }
   if (!schemes.empty())
     warn(summary, log,
          "what can be quantized in this model is weights alone, which makes it smaller: `quasar quantize MODEL -o OUT.onnx "

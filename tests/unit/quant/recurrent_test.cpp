@@ -70,8 +70,8 @@ TEST(Recurrent, BothWeightsThatAnLstmRoundsAtRunTimeHaveOneType) {
   Config config = weights_only(DataType::int8);
   config.activation.dynamic = true;
   config.saturation = Saturation::avoid;
-  for (const int64_t inputs : {8, 160}) {
-    for (const int64_t hidden : {6, 48}) {
+  for (const int64_t inputs : {1, 8, 160}) {
+    for (const int64_t hidden : {1, 6, 32, 48}) {
       Builder b(3);
       const auto x = b.input("x", {moments, 1, inputs});
       const auto model = b.finish({b.node("LSTM", {x, b.weights({1, 4 * hidden, inputs}), b.weights({1, 4 * hidden, hidden})},

@@ -127,6 +127,17 @@ TEST(FusedOperators, AttentionIsProductsAndHeads) {
   }
 }
 
+TEST(FusedOperators, MasksThatOnlyAttentionTakesLeaveItAsItIs) {
+  const auto types_of = [](const graph::Model& one) { return value_types(one); };
+  for (const Tensor& mask : {Tensor::of({4}, std::vector<int32_t>{5, 3, 0, 1}), Tensor::of({2, 1}, std::vector<int32_t>{1, 1})}) {
+    graph::Model model = attention(false);
+    model.initializers["mask_of_its_own"] = mask;
+    model.nodes[1].inputs[3] = "mask_of_its_own";
+    write_fused_apart(model, types_of);
+    EXPECT_EQ(std::ranges::count(model.nodes, "Attention", &graph::Node::op_type), 1);
+  }
+}
+
 // A past would need to be joined with what attention computes.
 TEST(FusedOperators, AttentionWithAPastStays) {
   graph::Model model = attention(false);

@@ -134,6 +134,14 @@ TEST(Session, AnOperatorSetOfTheFutureIsAdvisedAgainst) {
     EXPECT_NE(text.find(part), std::string::npos) << text;
 }
 
+TEST(Session, AWeightThatNobodyReadsIsNoObstacle) {
+  graph::Model model = relu_times_two();
+  const auto inputs = inputs_for(model, 1);
+  const Tensor expected = Session(model).run(inputs)[0];
+  model.initializers["unread"] = random_tensor({300, 300}, 1);
+  EXPECT_EQ(relative_difference(Session(model).run(inputs)[0], expected), 0);
+}
+
 TEST(Session, OpensFiles) {
   const TemporaryFolder folder;
   graph::save(relu_times_two(), folder.path() / "m.onnx");
