@@ -77,6 +77,7 @@ struct ModelFacts {
   bool observed = false;  // it has nodes of observe_domain
   // Sums may leave 16 bits on this processor. Weights are converted to uint8 then, for which kernels have wider sums.
   bool overflowing = false;
+  bool half_pairs = false;  // scales of Q/DQ are float16
 };
 
 Ort::SessionOptions ort_options(const SessionOptions& options, const ModelFacts& facts, bool exact) {
@@ -93,7 +94,9 @@ Ort::SessionOptions ort_options(const SessionOptions& options, const ModelFacts&
   }
   if (!options.arena) out.DisableCpuMemArena();
   if (!options.runs) out.AddConfigEntry("session.disable_prepacking", "1");
-  if (!options.integer_kernels) out.AddConfigEntry("session.disable_quant_qdq", "1");
+  // ONNX Runtime's rewriting of pairs (1.32) knows no float16: it makes QLinearConcat with such scales, which no kernel has, and
+  // int32 codes of biases by way of float16, in which they are lost.
+  if (!options.integer_kernels || facts.half_pairs) out.AddConfigEntry("session.disable_quant_qdq", "1");
   if (exact) out.AddConfigEntry("session.x64quantprecision", "1");
   if (facts.observed) out.Add(observe_operators());
   for (const auto& library : custom_operator_libraries()) out.RegisterCustomOpsLibrary(library.c_str());
@@ -227,6 +230,14 @@ std::string version() {
 
 namespace {
 
+bool has_half_pairs(const graph::Model& model) {
+  return std::ranges::any_of(model.nodes, [&](const graph::Node& node) {
+    const bool is_pair = (node.is("QuantizeLinear") || node.is("DequantizeLinear")) && node.inputs.size() > 1;
+    const Tensor* const scale = is_pair ? model.initializer(node.inputs[1]) : nullptr;
+    return scale != nullptr && scale->type() == DataType::float16;
+  });
+}
+
 using Weights = std::vector<std::pair<std::string, Tensor>>;
 
 void share_weights(Ort::SessionOptions& options, const Weights& weights) {
@@ -259,7 +270,8 @@ void Session::Impl::open(const graph::Model& model, const SessionOptions& option
   const size_t size = weight_bytes(model);
   const ModelFacts facts{.beside = size > worth_writing_beside,
                          .observed = model.opsets.contains(observe_domain),
-                         .overflowing = options.exact_sums && sums_overflow_here(model)};
+                         .overflowing = options.exact_sums && sums_overflow_here(model),
+                         .half_pairs = has_half_pairs(model)};
   if (too_large_for_a_message(model)) {
     const TemporaryFolder folder;  // may go once the session stands: ONNX Runtime holds what it has mapped
     graph::save(model, folder.path() / "model.onnx", graph::ExternalData::always);
@@ -357,13 +369,13 @@ std::vector<Tensor> Session::Impl::run(std::span<const Tensor> given, const std:
 
 namespace {
 
-// False also for a file that cannot be read: opening it then says why, in the same words on every processor.
-bool sums_of_file_overflow_here(const fs::path& path) {
-  if (cpu_has_vnni()) return false;
+// Nothing also of a file that cannot be read: opening it then says why, in the same words on every processor.
+ModelFacts facts_of_file(const fs::path& path, const SessionOptions& options) {
   try {
-    return sums_overflow_here(graph::load(path));
+    const graph::Model model = graph::load(path);
+    return {.overflowing = options.exact_sums && sums_overflow_here(model), .half_pairs = has_half_pairs(model)};
   } catch (const Error&) {
-    return false;
+    return {};
   }
 }
 
@@ -374,7 +386,7 @@ Session::Session(const graph::Model& model, const SessionOptions& options) : imp
 }
 
 Session::Session(const fs::path& path, const SessionOptions& options) : impl_(std::make_unique<Impl>()) {
-  impl_->open(path, options, {.overflowing = options.exact_sums && sums_of_file_overflow_here(path)});
+  impl_->open(path, options, facts_of_file(path, options));
 }
 
 Session::~Session() {

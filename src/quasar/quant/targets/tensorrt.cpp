@@ -9,7 +9,9 @@
 //   movements  none: pairs pass by (Reshape, Transpose, Slice …)
 //   sizes      no product with fewer than 16 inputs or outputs, or of one row; of convolutions with fewer than 16 channels those
 //              of a multiple of 8 only
-//   the rest   in float16, as TensorRT's own pointwise kernels: functions, normalizations, products of two values (attention)
+//   the rest   in float16, as TensorRT's own pointwise kernels: functions, normalizations, products of two values (attention).
+//              Networks are strongly typed (the only ones in TensorRT 11): the file has these types, and no Cast stands between
+//              codes and a sum. ModelOpt writes it so by default (high_precision_dtype)
 #include <algorithm>
 #include <array>
 #include <set>
@@ -115,6 +117,8 @@ class TensorRt final : public Target {
   DataType constant_type(DataType wanted) const override { return wanted; }
   bool takes_unsigned_weights() const override { return false; }
   std::string usual_scheme() const override { return "s8s8_tensorrt"; }
+  // Its networks are strongly typed: operators compute in the types of the file (TensorRT 11 has no others).
+  DataType high_precision() const override { return DataType::float16; }
 
   Json capability(const std::string& op_type) const override {
     Json out = Target::capability(op_type);
@@ -135,6 +139,9 @@ class TensorRtCheck {
 
   std::vector<NodeFault> run() {
     for (const auto& at : in_pairs_) look_at(at);
+    for (const auto& node : model_.nodes) {
+      if (node.is("Cast")) look_at_cast(node);
+    }
     return std::move(out_);
   }
 
@@ -197,6 +204,20 @@ class TensorRtCheck {
         index_.consumers(node.inputs[input]).size() != 1 || index_.is_output(node.inputs[input]))
       return nullptr;
     return index_.producer(quantize->inputs.front());
+  }
+
+  // Between float16 and float32, in a strongly typed network.
+  void look_at_cast(const graph::Node& cast) {
+    const graph::Node* const before = index_.producer(cast.inputs.front());
+    const auto is_sum = [](const graph::Node* node) { return is_one_of(trt_sums, *node); };
+    for (const graph::Node* reader : index_.consumers(cast.outputs.front())) {
+      if (dequantizes(before) && is_sum(reader))
+        out_.push_back(
+            {reader->name, {"casts", "a Cast stands between codes and this " + reader->op_type + ": it runs in float"}});
+      if (before != nullptr && is_sum(before) && quantizes(reader))
+        out_.push_back(
+            {before->name, {"casts", "a Cast stands between this " + before->op_type + " and codes: it writes floats"}});
+    }
   }
 
   void look_at_fused(const NodeInPairs& at) {
