@@ -53,6 +53,9 @@ void check_taken(const Target& target, const Config& config) {
 }
 
 void check_shapes(const Target& target, const Config& config, const std::vector<graph::Value>& inputs) {
+  graph::Model ends;
+  ends.inputs = inputs;
+  fix_shapes(ends, config.fixed_shapes);
   if (!target.wants_fixed_shapes()) return;
   for (const auto& input : inputs) {
     if (config.fixed_shapes.contains(input.name)) continue;

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <limits>
 
 #include "executed.hpp"
 #include "made_up_statistics.hpp"
@@ -53,9 +54,20 @@ graph::Model three_convolutions() {
   return b.finish({b.node("Softmax", {value}, {{"axis", int64_t{1}}})});
 }
 
-const std::vector<std::function<graph::Model()>> half_models = {three_convolutions, [] { return separable(); },
-                                                                [] { return residual(); }, [] { return branches(); },
-                                                                [] { return attention(); }};
+// ONNX Runtime's rewriting of pairs would make QLinearConcat of it, and int32 codes of biases that float16 cannot count.
+graph::Model joined_convolutions() {
+  Builder b;
+  const auto x = b.node("Relu", {b.conv(b.input("x", {1, 16, 6, 6}), 16, 16, 3)});
+  const auto large = [&](const std::string& value) {
+    std::vector<float> bias(16, 200);
+    return b.node("Relu", {b.node("Conv", {value, b.weights({16, 16, 1, 1}, 0.002F), b.constant(Tensor::of({16}, bias))})});
+  };
+  return b.finish({b.conv(b.node("Concat", {large(x), large(x)}, {{"axis", int64_t{1}}}), 32, 16, 1)});
+}
+
+const std::vector<std::function<graph::Model()>> half_models = {three_convolutions,         joined_convolutions,
+                                                                [] { return separable(); }, [] { return residual(); },
+                                                                [] { return branches(); },  [] { return attention(); }};
 
 TEST(Half, AllThatIsNotInCodesIsFloat16AndTheModelsEndsAreNot) {
   const graph::Model model = three_convolutions();
@@ -171,6 +183,56 @@ TEST(Half, WhatNobodyObservedIsBoundedOrStaysFloat32) {
   EXPECT_EQ(*plan.half_but, std::set<std::string>{"Exp_0"});
   EXPECT_TRUE(
       std::ranges::any_of(plan.notes, [](const auto& note) { return note.find("nothing was observed") != std::string::npos; }));
+}
+
+// softmax(q·kᵀ + mask)·v, where each position with a large value is hidden.
+graph::Model masked_attention(float hidden) {
+  Builder b;
+  const auto x = b.input("x", {1, 6, 16});
+  const auto project = [&] { return b.node("MatMul", {x, b.weights({16, 16})}); };
+  const auto query = project(), value = project();
+  const auto keys = b.node("Transpose", {project()}, {{"perm", std::vector<int64_t>{0, 2, 1}}});
+  const auto largest = b.node("ReduceMax", {x}, {{"axes", std::vector<int64_t>{2}}});
+  const auto across = b.node("Reshape", {largest, b.constant(Tensor::of<int64_t>({3}, {1, 1, 6}))});
+  const auto far = b.node("Greater", {across, b.constant(Tensor::scalar(1.8F))});
+  const auto mask = b.node("Where", {far, b.constant(Tensor::scalar(hidden)), b.constant(Tensor::scalar(0.0F))});
+  const auto scores = b.node("Add", {b.node("MatMul", {query, keys}), mask});
+  return b.finish({b.node("MatMul", {b.node("Softmax", {scores}, {{"axis", int64_t{-1}}}), value})});
+}
+
+TEST(Half, MasksHideByANumberThatItHolds) {
+  for (const float hidden : {std::numeric_limits<float>::lowest(), -std::numeric_limits<float>::infinity(), -65504.0F}) {
+    const graph::Model model = masked_attention(hidden);
+    const Samples samples = random_samples(model, 4);
+    const Plan plan = resolve(model, observe(model, samples), of_tensorrt(), *targets::table().make("tensorrt"));
+    EXPECT_TRUE(plan.half_but->empty()) << hidden << ": " << *plan.half_but->begin();
+    EXPECT_TRUE(
+        std::ranges::any_of(plan.notes, [](const auto& note) { return note.find("hide by -10000") != std::string::npos; }));
+    const graph::Model made = written(model, plan);
+    const graph::Node& choice = *graph::Index(made).node("Where_0");
+    EXPECT_EQ(to_doubles(*made.initializer(choice.inputs[1])), std::vector<double>{-10000});
+    EXPECT_EQ(made.initializer(choice.inputs[1])->type(), DataType::float16);
+    const runtime::Session original(model), halves(made);
+    for (const auto& sample : samples) {
+      const auto a = original.run(sample), b = halves.run(sample);
+      for (size_t i = 0; i < a[0].count(); i++) EXPECT_NEAR(a[0].as<float>()[i], b[0].as<float>()[i], 0.35F);
+    }
+  }
+}
+
+// As from a file of ranges: nothing but those of pairs is known.
+TEST(Half, SumsAreBoundedByTheirWeights) {
+  const graph::Model model = three_convolutions();
+  stats::Statistics seen;
+  for (const auto& [name, stats] : made_up_statistics(model)) seen[name];
+  for (const char* value : {"x", "Relu_0_out", "Relu_1_out"}) {
+    seen[value].given = stats::Given{.range = stats::Range{-3, 3}};
+    seen[value].range = {-3, 3};
+  }
+  const auto target = targets::table().make("tensorrt");
+  EXPECT_TRUE(resolve(model, seen, of_tensorrt(), *target).half_but->empty());
+  seen["x"].given = {.range = stats::Range{-30000, 30000}}, seen["x"].range = {-30000, 30000};
+  EXPECT_EQ(*resolve(model, seen, of_tensorrt(), *target).half_but, (std::set<std::string>{"Conv_0", "Relu_0"}));
 }
 
 TEST(Half, BothSidesOfAPairHaveOneScale) {

@@ -92,8 +92,16 @@ TEST(TensorRtTarget, TypesThatItDoesNotRunAreErrorsThatNameTheNearest) {
   check_taken(*targets::table().make(tensorrt), usual_of_tensorrt());
 }
 
+// As FastViT's: a depthwise convolution of 1 x 1 beside one of 3 x 3.
+graph::Model small_beside_large() {
+  Builder b;
+  const auto x = b.node("Relu", {b.conv(b.input("x", {1, 16, 8, 8}), 16, 16, 3)});
+  return b.finish({b.node("Add", {b.conv(x, 16, 16, 1, 16), b.conv(x, 16, 16, 3)})});
+}
+
 TEST(TensorRtTarget, ItsOwnModelsBreakNoRule) {
-  for (const auto& model : {wide_residual(), separable(), residual(), branches(), attention()}) {
+  ASSERT_TRUE(plan_of(small_beside_large(), usual_of_tensorrt(), tensorrt).skipped.contains("Conv_1"));
+  for (const auto& model : {small_beside_large(), wide_residual(), separable(), residual(), branches(), attention()}) {
     const Plan plan = plan_of(model, usual_of_tensorrt(), tensorrt);
     EXPECT_TRUE(tensorrt_faults_of(apply(model, plan)).empty());
     EXPECT_TRUE(tensorrt_faults_of(written(model, plan)).empty());

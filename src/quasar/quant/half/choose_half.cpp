@@ -9,13 +9,14 @@
 
 #include "quasar/base/names.hpp"
 #include "quasar/ops/op.hpp"
+#include "quasar/quant/attention_masks.hpp"
 #include "quasar/quant/codes/scheme_words.hpp"
 #include "quasar/quant/half/half_operators.hpp"
 
 namespace quasar::quant {
 namespace {
 
-constexpr double furthest_in_half = largest_half / 2;
+constexpr double most_steps = 255;  // from 0 to the end of a grid of 8 bits
 constexpr double of_unknown_size = std::numeric_limits<double>::infinity();
 // A constant of so few numbers is a bound, a factor or an epsilon, each of which counts; of more, those near zero are weights
 // that do little.
@@ -41,7 +42,7 @@ enum class WhyWide { none, large, unknown, constant, scale };
 class HalfChoice {
  public:
   HalfChoice(const graph::Model& model, const stats::Statistics& seen, const Plan& plan)
-      : model_(model), seen_(seen), plan_(plan), floats_(ops::float_values(model)) {}
+      : model_(model), seen_(seen), plan_(plan), floats_(ops::float_values(model)), masks_(mask_values(graph::Index(model))) {}
 
   KeptInFloat32 run() {
     for (const auto& input : model_.inputs) sizes_[input.name] = observed(input.name).value_or(of_unknown_size);
@@ -49,12 +50,16 @@ class HalfChoice {
     KeptInFloat32 out;
     for (const auto& node : model_.nodes) {
       add_sizes(node);
-      const WhyWide why = half_inputs(node).empty() || !floats_.contains(node.outputs.front()) ? WhyWide::none : why_wide(node);
+      const bool has_row = !half_inputs(node).empty() && floats_.contains(node.outputs.front());
+      const WhyWide why = !has_row ? WhyWide::none : why_wide(node);
+      if (has_row && why == WhyWide::none && hides(node)) masking_.push_back(node.name);
       if (why == WhyWide::none) continue;
       out.nodes.insert(node.name);
       by_reason[why].push_back(node.name);
     }
     for (const auto& [why, nodes] : by_reason) out.notes.push_back(in_words(why, nodes));
+    if (!masking_.empty())
+      out.notes.push_back("attention masks hide by -10000 in a file of float16, as " + joined(masking_) + " had more");
     return out;
   }
 
@@ -62,9 +67,22 @@ class HalfChoice {
   std::optional<double> observed(const std::string& value) const {
     const auto found = seen_.find(value);
     if (found == seen_.end() || (found->second.count == 0 && !found->second.given)) return std::nullopt;
+    const bool hides = found->second.not_finite > 0 || found->second.range.low < -furthest_in_half;
+    if (hides && masks_.contains(value)) return std::nullopt;  // other numbers hide in float16
     if (found->second.not_finite > 0) return of_unknown_size;
+    if (const auto& given = found->second.given; given && !given->range) return most_steps * given->scale;
     const stats::Range& range = found->second.range;
     return std::max(std::abs(range.low), std::abs(range.high));
+  }
+
+  // Of a value as its readers have it: its pair clips.
+  double size_read(const graph::Node& node, size_t input) {
+    const std::string& value = node.inputs[input];
+    const Tensor* const constant = model_.initializer(value);
+    if (constant != nullptr && masks(node, *constant)) return -static_cast<double>(hidden_in_half);
+    const auto pair = plan_.values.find(value);
+    if (pair == plan_.values.end() || !is_integer(pair->second.type)) return size(value);
+    return std::min(size(value), most_steps * static_cast<double>(plan_.params(value).scales[0]));
   }
 
   // The largest magnitude of a value or constant.
@@ -92,7 +110,7 @@ class HalfChoice {
     if (!node.domain.empty()) return of_unknown_size;
     if (stands_in(within_one, node)) return 1;
     std::vector<double> read;
-    for (const size_t input : half_inputs(node)) read.push_back(size(node.inputs[input]));
+    for (const size_t input : half_inputs(node)) read.push_back(size_read(node, input));
     if (read.empty()) return of_unknown_size;
     const double most = *std::ranges::max_element(read);
     if (stands_in(no_larger, node)) return most;
@@ -100,8 +118,27 @@ class HalfChoice {
     if (node.is("Softplus")) return most + 1;
     if (node.is("LeakyRelu") && std::abs(node.real("alpha", 0.01F)) <= 1) return most;
     if (read.size() == 2 && (node.is("Add") || node.is("Sub"))) return read[0] + read[1];
+    if (node.is("Conv") || node.is("Gemm") || node.is("MatMul")) return largest_sum(node, read);
     if (read.size() == 2 && node.is("Mul")) return read[0] == 0 || read[1] == 0 ? 0 : read[0] * read[1];
     return node.is("Pow") ? power(node, read.front()) : of_unknown_size;
+  }
+
+  // |Σ w·x + b| ≤ max |x| · the largest Σ |w| of an output + max |b|; of weights that are constant.
+  double largest_sum(const graph::Node& node, const std::vector<double>& read) const {
+    std::string why;
+    const auto roles = ops::roles_of(node, model_, why);
+    const Tensor* const weights = roles && roles->weight ? model_.initializer(node.inputs[roles->weight->input]) : nullptr;
+    if (weights == nullptr || !roles->weight->axis || weights->type() != DataType::float32) return of_unknown_size;
+    const auto axis = static_cast<size_t>(*roles->weight->axis);
+    const Shape& shape = weights->shape();
+    size_t inner = 1;
+    for (size_t k = axis + 1; k < shape.size(); ++k) inner *= static_cast<size_t>(shape[k]);
+    const auto channels = static_cast<size_t>(shape[axis]);
+    std::vector<double> sums(channels);
+    const auto numbers = weights->as<float>();
+    for (size_t i = 0; i < numbers.size(); ++i) sums[i / inner % channels] += std::abs(static_cast<double>(numbers[i]));
+    const double bias = read.size() > 2 ? read[2] : 0;
+    return read[0] * (sums.empty() ? 0 : *std::ranges::max_element(sums)) + bias;
   }
 
   double power(const graph::Node& node, double base) const {
@@ -120,8 +157,9 @@ class HalfChoice {
     };
     for (const size_t input : half_inputs(node)) {
       const Tensor* const constant = model_.initializer(node.inputs[input]);
-      if (constant != nullptr && !holds(*constant)) return WhyWide::constant;
-      if (constant == nullptr) take(size(node.inputs[input]));
+      const bool hides = constant != nullptr && masks(node, *constant);
+      if (constant != nullptr && !hides && !holds(*constant)) return WhyWide::constant;
+      if (constant == nullptr) take(size_read(node, input));
       if (out == WhyWide::large) return out;
     }
     for (const auto& output : node.outputs) {
@@ -134,9 +172,24 @@ class HalfChoice {
   static bool holds(const Tensor& constant) {
     if (constant.type() != DataType::float32) return true;
     const auto numbers = constant.as<float>();
-    return constant.count() <= few_numbers
-               ? std::ranges::all_of(numbers, fits_half)
-               : std::ranges::all_of(numbers, [](float x) { return std::abs(x) <= largest_half || std::isinf(x); });
+    const bool few = constant.count() <= few_numbers;
+    return std::ranges::all_of(
+        numbers, [few](float number) { return std::abs(number) <= furthest_in_half && (!few || fits_half(number)); });
+  }
+
+  bool hides(const graph::Node& node) const {
+    return std::ranges::any_of(node.inputs, [&](const auto& input) {
+      const Tensor* const constant = model_.initializer(input);
+      return constant != nullptr && masks(node, *constant);
+    });
+  }
+
+  // Whether it is what a mask hides by: zeros, and numbers that float16 does not reach.
+  bool masks(const graph::Node& node, const Tensor& constant) const {
+    if (!masks_.contains(node.outputs.front()) || constant.type() != DataType::float32) return false;
+    const auto numbers = constant.as<float>();
+    const auto hides = [](float x) { return x < -furthest_in_half; };
+    return std::ranges::any_of(numbers, hides) && std::ranges::all_of(numbers, [&](float x) { return x == 0 || hides(x); });
   }
 
   static bool fit(const QuantParams& params) { return !is_integer(params.type) || std::ranges::all_of(params.scales, fits_half); }
@@ -179,7 +232,9 @@ class HalfChoice {
   const stats::Statistics& seen_;
   const Plan& plan_;
   const std::set<std::string> floats_;
+  const std::set<std::string> masks_;  // values that attention masks have filled
   std::map<std::string, double> sizes_;
+  std::vector<std::string> masking_;  // nodes in float16 whose constants hide
 };
 
 }  // namespace

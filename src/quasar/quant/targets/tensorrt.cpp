@@ -179,20 +179,24 @@ class TensorRtCheck {
   void look_at_sum(const NodeInPairs& at) {
     const bool values = at.inputs.front().has_value(), factor = at.inputs.size() > 1 && at.inputs[1].has_value();
     if (!values && !factor) return;
+    const std::string small = too_small(at.node, sizes_of(at));
+    if (values && !factor && !small.empty()) return;  // rightly in float, beside others that read the same codes
     if (!values || !factor)
       return add(at, "inputs",
                  std::string(values ? "what it is multiplied with" : "what it reads") + " has no pair: it runs in float16");
-    if (const std::string why = too_small(at.node, sizes_of(at)); !why.empty()) add(at, "sizes", why);
+    if (!small.empty()) add(at, "sizes", small);
   }
 
   Sizes sizes_of(const NodeInPairs& at) const {
-    const Tensor* const weights = model_.initializer(at.inputs[1]->value);
+    const auto& factor = at.inputs.size() > 1 ? at.inputs[1] : std::nullopt;
+    const Tensor* const weights = factor ? model_.initializer(factor->value) : ops::constant_input(at.node, 1, model_);
     Sizes out;
-    if (!at.inputs[1]->constant || weights == nullptr) return out;
+    if (weights == nullptr) return out;
     const auto output = values_.find(at.node.outputs.front());
     if (output != values_.end() && output->second.shape) out.output = *output->second.shape;
     out.weights = weights->shape();
-    out.first = std::ranges::any_of(model_.inputs, [&](const auto& input) { return input.name == at.inputs.front()->value; });
+    out.first = std::ranges::any_of(
+        model_.inputs, [&](const auto& input) { return at.inputs.front() && input.name == at.inputs.front()->value; });
     return out;
   }
 

@@ -130,11 +130,20 @@ class HalfWriting {
     const std::string to = names_.fresh(wish);
     casts_[wish] = to;
     if (const Tensor* const constant = before_.initializer(from)) {
-      out_.initializers[to] = converted(*constant, type);
+      out_.initializers[to] = narrowed(*constant);
     } else {
       add_cast(from, to, type);
     }
     return to;
+  }
+
+  // Beyond furthest_in_half are only numbers that masks hide by: others are read as float32.
+  static Tensor narrowed(const Tensor& constant) {
+    std::vector<float> numbers(constant.as<float>().begin(), constant.as<float>().end());
+    for (float& number : numbers) {
+      if (number < -furthest_in_half) number = hidden_in_half;
+    }
+    return converted(Tensor::of(constant.shape(), numbers), DataType::float16);
   }
 
   void add_cast(const std::string& from, const std::string& to, DataType type) {
