@@ -117,6 +117,11 @@ class TensorRt final : public Target {
   DataType constant_type(DataType wanted) const override { return wanted; }
   bool takes_unsigned_weights() const override { return false; }
   std::string usual_scheme() const override { return "s8s8_tensorrt"; }
+  std::string stand_in() const override {
+    return "target tensorrt is judged in ONNX Runtime, which computes between pairs in float: scores are those of the codes, "
+           "without "
+           "float16's overflows, and times say nothing of a GPU";
+  }
   // Its networks are strongly typed: operators compute in the types of the file (TensorRT 11 has no others).
   DataType high_precision() const override { return DataType::float16; }
 
