@@ -129,8 +129,8 @@ bool keeps_within(const QuantParams& grid, const ops::Bounds& bounds);
 // Throws Error where the target has no use for the configuration: its format, its types.
 void check_taken(const Target& target, const Config& config);
 
-// Throws Error for FixShapes that do not fit the inputs. Where the target takes fixed shapes only, also one that names an input of
-// open shape, and how to fix it.
+// Throws Error for FixShapes that do not fit the inputs. Where the target takes fixed shapes only, also one that names an input
+// of open shape, and how to fix it.
 void check_shapes(const Target& target, const Config& config, const std::vector<graph::Value>& inputs);
 
 // What is done about sums of 16 bits on a target: what the configuration says, else the target's choice. Throws Error where the
