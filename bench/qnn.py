@@ -1,5 +1,7 @@
 """Target qnn_htp beside ONNX Runtime's own flow (qnn_preprocess_model, get_qnn_qdq_config, quantize) on the same samples, in the simulator of HTP.
 Distances are ‖y − ŷ‖ / ‖y‖ over evaluation samples and outputs; y is the float model's in ONNX Runtime on the CPU.
+The last column: the same model without its pairs on values, so that weights are codes and all else is float, in ONNX Runtime
+(Quasar's: their flow takes out Clip and Relu, which the pairs stand for).
 usage: PYTHON_WITH_ONNXRUNTIME_QNN_ONNX bench/qnn.py QUASAR [--samples N] NAME=MODEL,CALIBRATION.npz,EVALUATION.npz[,SHAPES] …
 SHAPES: what FixShapes gets, for models with open shapes (image:[1,1,8,8])."""
 import json
@@ -58,6 +60,29 @@ def mean_distance(expected, found):
     return np.mean([sum(((y - z)**2).sum() for y, z in zip(ys, zs))**0.5 for ys, zs in zip(expected, found)])
 
 
+def float_values(made, out):
+    """The model without the pairs on values: readers of a pair read what it quantizes. Pairs on constants stay."""
+    loaded = onnx.load(made)
+    writers = {value: node for node in loaded.graph.node for value in node.output}
+    instead = {}
+    for node in loaded.graph.node:
+        before = writers.get(node.input[0]) if node.op_type == "DequantizeLinear" else None
+        if before is not None and before.op_type == "QuantizeLinear": instead[node.output[0]] = before.input[0]
+
+    def source(value):
+        while value in instead: value = instead[value]
+        return value
+
+    for node in loaded.graph.node:
+        for k, value in enumerate(node.input): node.input[k] = source(value)
+    for value in loaded.graph.output:  # a pair stood on it
+        if value.name in instead: loaded.graph.node.append(onnx.helper.make_node("Identity", [source(value.name)], [value.name + "_plain"]))
+    for value in loaded.graph.output:
+        if value.name in instead: value.name += "_plain"
+    onnx.save(loaded, out)
+    return out
+
+
 def operators(part):
     return [node.name for node in part.get_nodes() if node.op_type not in ("QuantizeLinear", "DequantizeLinear")]
 
@@ -66,15 +91,17 @@ def row(name, made_by, made, feeds, expected, more=""):
     try:
         opened = session(made, True)
     except Exception as error:
-        print(f"| {name} | {made_by} | does not compile: {' '.join(str(error).split())[-90:]} | | | {more} |", flush=True)
+        print(f"| {name} | {made_by} | does not compile: {' '.join(str(error).split())[-90:]} | | | {more} | |", flush=True)
         return
     parts = opened.get_provider_graph_assignment_info()
     there = [part for part in parts if part.ep_name == PROVIDER]
     fallen = [node for part in parts if part not in there for node in operators(part)]
     found = answers(opened, feeds)
     by_hand = f"{mean_distance(expected, found):.4g}" if more else ""
+    weights_only = f"{distance(expected, answers(session(float_values(made, made.with_name('weights.onnx')), False), feeds)):.3g}" if more else ""
     print(f"| {name} | {made_by} | {len(there)} | {sum(len(operators(part)) for part in there)}, {len(fallen)} | "
-          f"{distance(expected, found):.3g}, {distance(expected, answers(session(made, False), feeds)):.3g} | {more}{', ' if more else ''}{by_hand} |", flush=True)
+          f"{distance(expected, found):.3g}, {distance(expected, answers(session(made, False), feeds)):.3g} | {more}{', ' if more else ''}{by_hand} | {weights_only} |",
+          flush=True)
 
 
 def quasar(*words):
@@ -118,7 +145,7 @@ def main():
     samples = int(words.pop(words.index("--samples") + 1)) if "--samples" in words else 40
     models = dict(word.split("=", 1) for word in words if word != "--samples")
     print(f"onnxruntime-qnn {onnxruntime_qnn.__version__}, ONNX Runtime {onnxruntime.__version__}, {samples} samples\n")
-    print("| model | made by | partitions | operators on HTP, on the CPU | distance in the simulator, in ONNX Runtime | L2 there by Quasar, by hand |\n|" + " --- |" * 6)
+    print("| model | made by | partitions | operators on HTP, on the CPU | distance in the simulator, in ONNX Runtime | L2 there by Quasar, by hand | with float values |\n|" + " --- |" * 7)
     for name, case in models.items():
         model, calibration, evaluation, *shapes = case.split(",", 3)
         with tempfile.TemporaryDirectory() as scratch:

@@ -2,6 +2,8 @@
 
 #include <onnx/onnx_pb.h>
 
+#include <algorithm>
+
 #include "quasar/base/error.hpp"
 #include "quasar/graph/tensor_proto.hpp"
 
@@ -103,6 +105,16 @@ void widen_types(Model& model) {
 }
 
 }  // namespace
+
+void forget_types(Model& model, const std::set<std::string>& values) {
+  if (!model.rest || values.empty()) return;
+  onnx::ModelProto proto;
+  if (!proto.ParseFromString(*model.rest)) throw Error("the rest of the model cannot be read");
+  auto& types = *proto.mutable_graph()->mutable_value_info();
+  types.erase(std::remove_if(types.begin(), types.end(), [&](const auto& value) { return values.contains(value.name()); }),
+              types.end());
+  model.rest = std::make_shared<const std::string>(proto.SerializeAsString());
+}
 
 Model half_to_float(Model model) {
   if (!has_half(model)) return model;

@@ -27,8 +27,8 @@ QUASAR_API void save(const Model& model, const std::filesystem::path& path, Exte
 // "" when it can. `custom_operators`: whether ONNX Runtime was given libraries of operators, which may have those of any domain.
 QUASAR_API std::string obstacle(const Model& model, bool custom_operators = false);
 
-// Raises ONNX's own opset to at least `version` by ONNX's version converter (up to 17). Throws Error naming the operator that
-// cannot be converted.
+// Raises ONNX's own opset to at least `version` by ONNX's version converter, and from 17 to 19 by hand. Throws Error naming
+// the operator that cannot be converted, and for sets above 19.
 QUASAR_API Model raise_opset(Model model, int64_t version);
 
 }  // namespace quasar::graph

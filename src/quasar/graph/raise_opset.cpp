@@ -2,6 +2,8 @@
 #include <onnx/shape_inference/implementation.h>
 
 #include <algorithm>
+#include <array>
+#include <iterator>
 #include <map>
 
 #include "quasar/base/error.hpp"
@@ -14,11 +16,44 @@
 namespace quasar::graph {
 namespace {
 
-constexpr int64_t newest_convertible = 17;  // libonnx 1.12 knows no newer definitions
+constexpr int64_t newest_of_libonnx = 17;  // 1.12 knows no newer definitions
+constexpr int64_t newest_convertible = 19;
 
 // The IR version that came with an opset (https://github.com/onnx/onnx/blob/main/docs/Versioning.md), for those above 12.
 int64_t ir_version_for(int64_t opset) {
+  if (opset >= 19) return 9;
   return opset >= 15 ? 8 : 7;
+}
+
+// Opset 18 made axes of these an input, as ReduceSum has them since 13, and asks Split for the number of equal parts
+// (https://onnx.ai/onnx/operators). Nothing else that models of opset 17 may say means something else in 18 and 19.
+constexpr std::array reductions{"ReduceL1",   "ReduceL2",  "ReduceLogSum", "ReduceLogSumExp", "ReduceMax",
+                                "ReduceMean", "ReduceMin", "ReduceProd",   "ReduceSumSquare"};
+
+std::vector<onnx::NodeProto> as_in_18(onnx::NodeProto node, const ConvertOptions& options) {
+  if (node.op_type() == "Split" && (node.input_size() < 2 || node.input(1).empty())) {
+    auto& parts = *node.add_attribute();
+    parts.set_name("num_outputs");
+    parts.set_type(onnx::AttributeProto::INT);
+    parts.set_i(node.output_size());
+    return {std::move(node)};
+  }
+  auto& attributes = *node.mutable_attribute();
+  const auto axes = std::ranges::find_if(attributes, [](const auto& one) { return one.name() == "axes"; });
+  if (std::ranges::find(reductions, node.op_type()) == reductions.end() || axes == attributes.end()) return {std::move(node)};
+  onnx::NodeProto constant;
+  constant.set_op_type("Constant");
+  constant.set_name(options.fresh(node.output(0) + "_axes_node"));
+  constant.add_output(options.fresh(node.output(0) + "_axes"));
+  auto& value = *constant.add_attribute();
+  value.set_name("value");
+  value.set_type(onnx::AttributeProto::TENSOR);
+  value.mutable_t()->set_data_type(onnx::TensorProto::INT64);
+  value.mutable_t()->add_dims(axes->ints_size());
+  for (const int64_t axis : axes->ints()) value.mutable_t()->add_int64_data(axis);
+  node.add_input(constant.output(0));
+  attributes.erase(axes);
+  return {std::move(constant), std::move(node)};
 }
 
 using Shapes = std::map<std::string, std::vector<int64_t>>;
@@ -73,6 +108,17 @@ std::map<std::string, size_t> ranks_of(const Model& model, onnx::ModelProto prot
   return ranks;
 }
 
+std::vector<onnx::NodeProto> raised(const onnx::NodeProto& node, const ConvertOptions& options) {
+  ConvertOptions known = options;
+  known.to = std::min(options.to, newest_of_libonnx);
+  std::vector<onnx::NodeProto> nodes =
+      options.from < newest_of_libonnx ? convert_node(node, known) : std::vector<onnx::NodeProto>{node};
+  if (options.to < 18 || options.from >= 18) return nodes;
+  std::vector<onnx::NodeProto> out;
+  for (auto& one : nodes) std::ranges::move(as_in_18(std::move(one), options), std::back_inserter(out));
+  return out;
+}
+
 // Converts all nodes of a graph, and first those of the graphs in their attributes, which share its opset.
 void convert_graph(onnx::GraphProto& graph, const ConvertOptions& options) {
   google::protobuf::RepeatedPtrField<onnx::NodeProto> converted;
@@ -84,7 +130,7 @@ void convert_graph(onnx::GraphProto& graph, const ConvertOptions& options) {
     if (!domain_of(node.domain()).empty()) {
       converted.Add(std::move(node));
     } else {
-      for (auto& part : convert_node(node, options)) converted.Add(std::move(part));
+      for (auto& part : raised(node, options)) converted.Add(std::move(part));
     }
   }
   graph.mutable_node()->Swap(&converted);

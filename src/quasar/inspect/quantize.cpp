@@ -56,8 +56,18 @@ std::vector<std::string> notes_without_effect(const Means& means, const quant::P
   return notes;
 }
 
-[[noreturn]] void need_samples() {
-  throw Error("this configuration needs calibration samples (--calib): ranges are observed, or rounding is optimized");
+// Says what looks at them, where ranges are given.
+[[noreturn]] void need_samples(const quant::Config& config) {
+  const std::string needs = "this configuration needs calibration samples (--calib): ";
+  if (config.rounding.optimizes()) throw Error(needs + "algorithms: " + config.rounding.method + " rounds weights by them");
+  std::vector<std::string> keys;
+  const Json words = quant::to_json(config.transforms);
+  for (const auto& [key, value] : words.items()) {
+    if (value == true) keys.push_back(key);
+  }
+  if (keys.empty()) throw Error(needs + "ranges are observed, or rounding is optimized");
+  throw Error(needs + joined(keys) + (keys.size() == 1 ? " looks" : " look") + " at them, also where ranges are given (--set " +
+              keys.front() + "=false leaves it out)");
 }
 
 // nullptr: none are given, nor known and needed.
@@ -70,7 +80,7 @@ data::DatasetPtr samples_for(const QuantizeOptions& options, const quant::Config
 // `names`: between the model as it came and this one.
 Quantized without_samples(const graph::Model& model, const Means& means, const quant::NodeNames& names) {
   const bool chosen = !means.given.empty() && means.config.transforms.empty() && !means.config.rounding.optimizes();
-  if (!chosen && !quant::needs_no_samples(means.config)) need_samples();
+  if (!chosen && !quant::needs_no_samples(means.config)) need_samples(means.config);
   stats::Statistics seen;
   if (chosen) {
     for (const auto& [name, shape] : stats::known_shapes(model)) seen[name].shape = shape;
@@ -162,7 +172,7 @@ std::vector<std::string> values_to_name(const QuantizeOptions& options, const qu
     for (auto& value : quant::observed_values(other)) known.push_back(std::move(value));
   };
   if (options.calibration.is_null()) {
-    if (!quant::needs_no_samples(config) && !config.transforms.empty()) need_samples();
+    if (!quant::needs_no_samples(config) && !config.transforms.empty()) need_samples(config);
     if (!config.optimize_model) add(runtime::unoptimized(original));
     return known;
   }

@@ -161,16 +161,19 @@ void choose_library(Job& job, const Options& keys) {
   const bool named = keys.has("runtime") && !keys.json("runtime").is_null();
   const std::string own = quant::targets::table().make(job.target)->runtime();
   const Library library = runtime::parse_library(named ? keys.json("runtime") : Json(own));
-  if (library == Library::onnxruntime) return;
+  const std::string other = quant::targets::table().make(job.target)->stand_in();
+  const bool stands_in = library == runtime::parse_library(own) && !other.empty();
+  if (library == Library::onnxruntime) {
+    if (stands_in) job.warnings.push_back(other);
+    return;
+  }
   const std::string name = runtime::name_of(library);
   std::string why = runtime::obstacle_to(library);
   if (const auto& device = job.devices.front(); job.devices.size() > 1 || !device.is_cpu())
     why = "search_devices is " + keys.json("search_devices").dump() + ", where it does not run; leave search_devices out";
   if (why.empty()) {
     job.devices = {runtime::Device{.library = library}};
-    const auto target = quant::targets::table().make(job.target);
-    if (const std::string other = target->stand_in(); library == runtime::parse_library(own) && !other.empty())
-      job.warnings.push_back(other);
+    if (stands_in) job.warnings.push_back(other);
   } else if (named) {
     throw Error("runtime is " + name + ", but " + why);
   } else {

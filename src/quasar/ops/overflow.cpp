@@ -60,12 +60,14 @@ class Search {
     return zero_point != nullptr && zero_point->type() == DataType::int8;
   }
 
-  // Without codes on both sides, and with values of more or fewer than 8 bits, the node runs in float.
+  // Without codes on both sides, with values of more or fewer than 8 bits, and with scales of float16, the node runs in float.
   void look_between_pairs(const graph::Node& node) {
     if (node.inputs.size() < 2) return;
     const graph::Node* const values = dequantizer(node.inputs[0]);
     const graph::Node* const weights = dequantizer(node.inputs[1]);
     if (values == nullptr || weights == nullptr || !is_byte(*values) || is_signed_input(values->inputs[0])) return;
+    const Tensor* const scale = constant_input(*weights, 1, model_);
+    if (scale != nullptr && scale->type() == DataType::float16) return;
     look_at(node, constant_input(*weights, 0, model_), most_input(*values));
   }
 

@@ -7,6 +7,7 @@
 #include "quasar/graph/lookup.hpp"
 #include "quasar/ops/constants.hpp"
 #include "quasar/ops/op.hpp"
+#include "quasar/quant/codes/scheme.hpp"
 
 namespace quasar::quant {
 
@@ -54,8 +55,8 @@ class PairReading {
     const Tensor* const codes = ops::constant_input(node, 0, model_);
     out.type = zero != nullptr ? zero->type() : codes != nullptr && dequantizes(&node) ? codes->type() : DataType::uint8;
     if (const Tensor* scale = ops::constant_input(node, 1, model_);
-        scale != nullptr && scale->type() == DataType::float32 && scale->count() > 0)
-      out.scale = static_cast<double>(scale->as<float>()[0]);
+        scale != nullptr && scale->count() > 0 && (scale->type() == DataType::float32 || is_half(scale->type())))
+      out.scale = to_doubles(*scale)[0];
     if (zero != nullptr && zero->count() > 0) out.zero_point = first_of(*zero);
     if (zero != nullptr) out.zero_based = std::ranges::all_of(zero->bytes(), [](std::byte byte) { return byte == std::byte{0}; });
     return out;

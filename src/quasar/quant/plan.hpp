@@ -86,6 +86,8 @@ struct Plan {
   bool shifts = false;            // for a processor that shifts: whoever changes scales keeps its rules (npu.hpp)
   Format format = Format::qdq;    // how the model is written in the end
   FixedShapes fixed_shapes = {};  // of inputs of the written model, by name
+  // The nodes that keep float32 where all else that is not in codes is written as float16; nullopt: all is float32.
+  std::optional<std::set<std::string>> half_but = {};
   Rounding rounding;
   // Pairs behind those, for nodes that read a value in a type of their own: value -> node -> parameters.
   std::map<std::string, std::map<std::string, QuantParams>> conversions = {};

@@ -10,6 +10,7 @@
 #include "quasar/quant/block_tables.hpp"
 #include "quasar/quant/codes/scheme_words.hpp"
 #include "quasar/quant/given_ranges.hpp"
+#include "quasar/quant/half/choose_half.hpp"
 #include "quasar/quant/integer_softmax.hpp"
 #include "quasar/quant/kinds/layer_kinds.hpp"
 #include "quasar/quant/node_plans.hpp"
@@ -95,6 +96,7 @@ class Resolver {
     if (is_half(config_.weight.type)) nodes_.store_the_rest(plan);
     std::ranges::copy_if(masked_, std::inserter(plan.in_float, plan.in_float.end()),
                          [this](const std::string& value) { return ground_.seen.contains(value); });
+    if (config_.high_precision.value_or(target_.high_precision()) == DataType::float16) add_half(plan);
     plan.skipped = std::move(placement_.skipped);
     plan.chosen = std::move(placement_.chosen);
     check_overrides(plan);
@@ -115,6 +117,19 @@ class Resolver {
     SharedGrids shared = find_lost_parts(ground);
     lost_parts_ = std::move(shared.notes);
     return shared.left.empty() ? std::move(first) : place(index_, config_, target_, seen, masked_, memo, shared.left);
+  }
+
+  // Where nothing is quantized nothing is written.
+  void add_half(Plan& plan) const {
+    if (plan.nodes.empty()) return;
+    raise_lost_scales(plan);
+    KeptInFloat32 kept = kept_in_float32(index_.model(), ground_.seen, plan);
+    plan.half_but = std::move(kept.nodes);
+    std::ranges::move(kept.notes, std::back_inserter(plan.notes));
+    plan.notes.push_back(
+        "what is not in codes is float16 in the file (high_precision_dtype): ONNX Runtime opens it with "
+        "session.disable_quant_qdq = 1 "
+        "only, as Quasar does");
   }
 
   // Operators on codes take one type for all that they read and write: the one that the target prefers for shared values.

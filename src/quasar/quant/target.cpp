@@ -46,10 +46,18 @@ bool keeps_within(const QuantParams& grid, const ops::Bounds& bounds) {
 void check_taken(const Target& target, const Config& config) {
   if (const std::string why = target.refuses(config.format); !why.empty())
     throw Error("quant_format: " + name_of(config.format) + " cannot be had on this target: " + why);
+  if (config.high_precision == DataType::float16 && target.high_precision() != DataType::float16)
+    throw Error(
+        "high_precision_dtype is fp16, but this target takes files whose operators without codes are float32; leave it out, or "
+        "use "
+        "target tensorrt");
   if (const std::string why = target.refuses_types(config); !why.empty()) throw Error(why);
 }
 
 void check_shapes(const Target& target, const Config& config, const std::vector<graph::Value>& inputs) {
+  graph::Model ends;
+  ends.inputs = inputs;
+  fix_shapes(ends, config.fixed_shapes);
   if (!target.wants_fixed_shapes()) return;
   for (const auto& input : inputs) {
     if (config.fixed_shapes.contains(input.name)) continue;

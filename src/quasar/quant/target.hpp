@@ -85,6 +85,8 @@ class Target {
   virtual ops::Kernels kernels() const { return ops::Kernels::onnxruntime; }
   // Whether weights of uint8 run in integers, which Saturation::unsigned_weights and, for sums of few products, avoid make.
   virtual bool takes_unsigned_weights() const { return true; }
+  // The type in the file of what is not in codes: float16 where the compiler takes types from the file and computes in them.
+  virtual DataType high_precision() const { return DataType::float32; }
   // The named configuration that suits it.
   virtual std::string usual_scheme() const { return "a8w8"; }
   // Whether it has a kernel for HardSwish: ONNX Runtime has none, and its clean-up of the float graph takes it apart.
@@ -128,7 +130,8 @@ bool keeps_within(const QuantParams& grid, const ops::Bounds& bounds);
 // Throws Error where the target has no use for the configuration: its format, its types.
 void check_taken(const Target& target, const Config& config);
 
-// Throws Error that names an input of open shape, and how to fix it, where the target takes fixed shapes only.
+// Throws Error for FixShapes that do not fit the inputs. Where the target takes fixed shapes only, also one that names an input
+// of open shape, and how to fix it.
 void check_shapes(const Target& target, const Config& config, const std::vector<graph::Value>& inputs);
 
 // What is done about sums of 16 bits on a target: what the configuration says, else the target's choice. Throws Error where the

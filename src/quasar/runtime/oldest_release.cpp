@@ -159,6 +159,11 @@ Json needs_json(const graph::Model& model) {
   Json out{
       {"onnxruntime", oldest.release}, {"because", oldest.because}, {"opset", model.opset()}, {"ir_version", model.ir_version}};
   if (!oldest.unknown.empty()) out["unknown"] = oldest.unknown;
+  // ONNX Runtime's rewriting of pairs knows no float16 (1.32): it refuses the model, or gives wrong answers.
+  const auto has_half = [&](const graph::Node& node) {
+    return (node.is("QuantizeLinear") || node.is("DequantizeLinear")) && has_half_scale(model, node);
+  };
+  if (std::ranges::any_of(model.nodes, has_half)) out["session_options"] = {{"session.disable_quant_qdq", "1"}};
   return out;
 }
 
@@ -167,6 +172,8 @@ std::string needs_in_words(const Json& needs) {
   std::string out = "ONNX Runtime " + needs["onnxruntime"].get<std::string>() + " or newer (" + opset;
   if (because != opset) out += "; " + because;
   out += ")";
+  const Json options = needs.value("session_options", Json::object());
+  for (const auto& [key, value] : options.items()) out += ", opened with " + key + " = " + value.get<std::string>();
   if (!needs.contains("unknown")) return out;
   out += ", or a newer one for ";
   for (const auto& one : needs["unknown"]) out += (&one == &needs["unknown"].front() ? "" : ", ") + one.get<std::string>();

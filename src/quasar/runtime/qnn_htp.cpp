@@ -29,7 +29,7 @@ fs::path interpreter() {
   if (const char* const place = std::getenv(variable); place != nullptr && *place != '\0') {
     fs::path out = interpreter_at(place);
     if (fs::exists(out)) return out;
-    throw Error(std::string(variable) + " is '" + place + "', but there is no Python there" + cure);
+    throw Error(std::string(variable) + " is '" + place + "', where no Python is" + cure);
   }
   const fs::path copy = user_cache() / "quasar" / "qnn";
   if (fs::path out = interpreter_at(copy); fs::exists(out) && out != copy) return out;

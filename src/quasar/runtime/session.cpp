@@ -7,6 +7,7 @@
 #include <functional>
 #include <optional>
 #include <stop_token>
+#include <string_view>
 #include <utility>
 
 #include "quasar/base/cancellation.hpp"
@@ -77,6 +78,9 @@ struct ModelFacts {
   bool observed = false;  // it has nodes of observe_domain
   // Sums may leave 16 bits on this processor. Weights are converted to uint8 then, for which kernels have wider sums.
   bool overflowing = false;
+  // Q/DQ must stay as they are: ONNX Runtime's rewriting of them (1.32) knows no float16. It makes QLinearConcat with such
+  // scales, which no kernel has, and int32 codes of biases by way of float16, in which they are lost.
+  bool pairs_stay = false;
 };
 
 Ort::SessionOptions ort_options(const SessionOptions& options, const ModelFacts& facts, bool exact) {
@@ -93,7 +97,7 @@ Ort::SessionOptions ort_options(const SessionOptions& options, const ModelFacts&
   }
   if (!options.arena) out.DisableCpuMemArena();
   if (!options.runs) out.AddConfigEntry("session.disable_prepacking", "1");
-  if (!options.integer_kernels) out.AddConfigEntry("session.disable_quant_qdq", "1");
+  if (!options.integer_kernels || facts.pairs_stay) out.AddConfigEntry("session.disable_quant_qdq", "1");
   if (exact) out.AddConfigEntry("session.x64quantprecision", "1");
   if (facts.observed) out.Add(observe_operators());
   for (const auto& library : custom_operator_libraries()) out.RegisterCustomOpsLibrary(library.c_str());
@@ -121,6 +125,19 @@ Ort::Session with_exact_sums_where_possible(bool wanted, const Open& open) {
     return open(true);
   } catch (const Ort::Exception&) {
     return open(false);
+  }
+}
+
+// On x86 ONNX Runtime (1.30, 1.32) makes uint8 of int8 pairs. Of pairs that it has put around a Reshape of its own (opset 21) it
+// forgets the output_dtype then, and refuses the model. Such models are opened with their pairs as they are.
+template <class Open>
+Ort::Session with_pairs_rewritten_where_possible(ModelFacts facts, const Open& open) {
+  try {
+    return open(facts);
+  } catch (const Ort::Exception& e) {
+    if (std::string_view(e.what()).find("does not match y_zero_point type") == std::string_view::npos) throw;
+    facts.pairs_stay = true;
+    return open(facts);
   }
 }
 
@@ -227,6 +244,14 @@ std::string version() {
 
 namespace {
 
+bool has_half_pairs(const graph::Model& model) {
+  return std::ranges::any_of(model.nodes, [&](const graph::Node& node) {
+    const bool is_pair = (node.is("QuantizeLinear") || node.is("DequantizeLinear")) && node.inputs.size() > 1;
+    const Tensor* const scale = is_pair ? model.initializer(node.inputs[1]) : nullptr;
+    return scale != nullptr && scale->type() == DataType::float16;
+  });
+}
+
 using Weights = std::vector<std::pair<std::string, Tensor>>;
 
 void share_weights(Ort::SessionOptions& options, const Weights& weights) {
@@ -259,7 +284,8 @@ void Session::Impl::open(const graph::Model& model, const SessionOptions& option
   const size_t size = weight_bytes(model);
   const ModelFacts facts{.beside = size > worth_writing_beside,
                          .observed = model.opsets.contains(observe_domain),
-                         .overflowing = options.exact_sums && sums_overflow_here(model)};
+                         .overflowing = options.exact_sums && sums_overflow_here(model),
+                         .pairs_stay = has_half_pairs(model)};
   if (too_large_for_a_message(model)) {
     const TemporaryFolder folder;  // may go once the session stands: ONNX Runtime holds what it has mapped
     graph::save(model, folder.path() / "model.onnx", graph::ExternalData::always);
@@ -274,10 +300,12 @@ void Session::Impl::open(const graph::Model& model, const SessionOptions& option
   weights = std::move(skeleton.weights);
   try {
     contained("open the model", [&] {
-      session = with_exact_sums_where_possible(facts.overflowing, [&](bool exact) {
-        Ort::SessionOptions all = ort_options(options, facts, exact);
-        share_weights(all, weights);
-        return Ort::Session(environment(), skeleton.bytes.data(), skeleton.bytes.size(), all);
+      session = with_pairs_rewritten_where_possible(facts, [&](const ModelFacts& known) {
+        return with_exact_sums_where_possible(known.overflowing, [&](bool exact) {
+          Ort::SessionOptions all = ort_options(options, known, exact);
+          share_weights(all, weights);
+          return Ort::Session(environment(), skeleton.bytes.data(), skeleton.bytes.size(), all);
+        });
       });
     });
     describe();
@@ -293,8 +321,10 @@ void Session::Impl::open(const fs::path& path, const SessionOptions& options, co
   if (!fs::exists(path)) throw Error("model '" + path.string() + "' does not exist");
   try {
     contained("open '" + path.string() + "'", [&] {
-      session = with_exact_sums_where_possible(facts.overflowing, [&](bool exact) {
-        return Ort::Session(environment(), path.c_str(), ort_options(options, facts, exact));
+      session = with_pairs_rewritten_where_possible(facts, [&](const ModelFacts& known) {
+        return with_exact_sums_where_possible(known.overflowing, [&](bool exact) {
+          return Ort::Session(environment(), path.c_str(), ort_options(options, known, exact));
+        });
       });
     });
     describe();
@@ -357,13 +387,13 @@ std::vector<Tensor> Session::Impl::run(std::span<const Tensor> given, const std:
 
 namespace {
 
-// False also for a file that cannot be read: opening it then says why, in the same words on every processor.
-bool sums_of_file_overflow_here(const fs::path& path) {
-  if (cpu_has_vnni()) return false;
+// Nothing also of a file that cannot be read: opening it then says why, in the same words on every processor.
+ModelFacts facts_of_file(const fs::path& path, const SessionOptions& options) {
   try {
-    return sums_overflow_here(graph::load(path));
+    const graph::Model model = graph::load(path);
+    return {.overflowing = options.exact_sums && sums_overflow_here(model), .pairs_stay = has_half_pairs(model)};
   } catch (const Error&) {
-    return false;
+    return {};
   }
 }
 
@@ -374,7 +404,7 @@ Session::Session(const graph::Model& model, const SessionOptions& options) : imp
 }
 
 Session::Session(const fs::path& path, const SessionOptions& options) : impl_(std::make_unique<Impl>()) {
-  impl_->open(path, options, {.overflowing = options.exact_sums && sums_of_file_overflow_here(path)});
+  impl_->open(path, options, facts_of_file(path, options));
 }
 
 Session::~Session() {

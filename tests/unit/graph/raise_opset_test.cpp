@@ -184,6 +184,26 @@ TEST(RaiseOpset, ABranchThatIsNothingButAConstantStays) {
   EXPECT_NE(written.find(none), std::string::npos);
 }
 
+TEST(RaiseOpset, FromSeventeenToNineteenAxesAreInputsAndSplitsHaveTheirNumber) {
+  const std::vector<int64_t> axes{2, 3};
+  for (const int64_t opset : {13, 17}) {
+    const Model raised = raise_opset(around(node_of("ReduceMean", {{"axes", axes}, {"keepdims", int64_t{0}}}), opset), 19);
+    EXPECT_EQ(raised.opset(), 19);
+    EXPECT_EQ(raised.ir_version, 9);
+    EXPECT_EQ(constants(raised), (std::vector<std::vector<double>>{{2, 3}}));
+    EXPECT_EQ(raised.nodes[0].find("axes"), nullptr);
+    EXPECT_EQ(raised.nodes[0].integer("keepdims", 1), 0);
+    Node split{"n", "Split", "", {"x"}, {"y", "z"}};
+    EXPECT_EQ(raise_opset(around(split, opset), 19).nodes[0].integer("num_outputs", 0), 2);
+    split.inputs.push_back("sizes");
+    Model sized = around(split, opset);
+    sized.initializers["sizes"] = Tensor::of<int64_t>({2}, {1, 1});
+    EXPECT_EQ(raise_opset(sized, 19).nodes[0].find("num_outputs"), nullptr);
+  }
+  const Model newer = around(node_of("ReduceMean", {}), 18);
+  EXPECT_EQ(raise_opset(newer, 19).nodes[0].inputs.size(), 1U);
+}
+
 TEST(RaiseOpset, WhatCannotBeConvertedIsNamed) {
   const auto message_of = [](const Model& model, int64_t version) -> std::string {
     try {
@@ -200,7 +220,7 @@ TEST(RaiseOpset, WhatCannotBeConvertedIsNamed) {
   EXPECT_NE(message_of(norm, 13).find("spatial"), std::string::npos);
   Model pad = around(node_of("Pad", {{"pads", 1.0F}}), 7);
   EXPECT_NE(message_of(pad, 13).find("pads"), std::string::npos);
-  EXPECT_NE(message_of(small_model(), 18).find("up to 17"), std::string::npos);
+  EXPECT_NE(message_of(small_model(), 20).find("up to 19"), std::string::npos);
   EXPECT_EQ(message_of(small_model(), 12), "");
 }
 

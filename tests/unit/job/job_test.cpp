@@ -313,6 +313,7 @@ TEST(Job, CandidatesRunInTheTargetsOwnLibraryWhereItIsHere) {
       << error_of({{"runtime", "openvin"}});
   EXPECT_EQ(job_of({{"runtime", "onnxruntime"}, {"target", "openvino"}}).devices.front().library, Library::onnxruntime);
   EXPECT_EQ(job_of({{"target", "ort_cpu"}}).devices.front().library, Library::onnxruntime);
+  EXPECT_TRUE(says(job_of({{"target", "tensorrt"}}), "times say nothing of a GPU"));
   const Job usual = job_of({{"target", "openvino"}});
   const bool here = runtime::obstacle_to(Library::openvino).empty();
   EXPECT_EQ(usual.devices.front().library, here ? Library::openvino : Library::onnxruntime);

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "quasar/quant/config/config.hpp"
+#include "quasar/quant/target.hpp"
 #include "unit/error_of.hpp"
 
 namespace quasar::quant {
@@ -34,6 +35,16 @@ TEST(FixedShapes, FixTheSizesOfTheSameNameInOutputs) {
   fix_shapes(fixed, {{"image", {2, 3, 8, 8}}});
   EXPECT_EQ(fixed.inputs.front().shape, (Shape{2, 3, 8, 8}));
   EXPECT_EQ(fixed.outputs.front().shape, (Shape{2, 10}));
+}
+
+// Before calibration, and before open shapes are complained of.
+TEST(FixedShapes, OfNoInputAreToldFirst) {
+  for (const char* name : {"qnn_htp", "ort_cpu"}) {
+    Config config;
+    config.fixed_shapes = {{"imag", {1, 3, 8, 8}}};
+    const auto said = error_of([&] { check_shapes(*targets::table().make(name), config, model().inputs); });
+    EXPECT_NE(said.find("did you mean 'image'?"), std::string::npos) << said;
+  }
 }
 
 TEST(FixedShapes, ThatDoNotFitSayWhatTheModelHas) {

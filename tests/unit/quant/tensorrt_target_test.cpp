@@ -92,10 +92,19 @@ TEST(TensorRtTarget, TypesThatItDoesNotRunAreErrorsThatNameTheNearest) {
   check_taken(*targets::table().make(tensorrt), usual_of_tensorrt());
 }
 
+// As FastViT's: a depthwise convolution of 1 x 1 beside one of 3 x 3.
+graph::Model small_beside_large() {
+  Builder b;
+  const auto x = b.node("Relu", {b.conv(b.input("x", {1, 16, 8, 8}), 16, 16, 3)});
+  return b.finish({b.node("Add", {b.conv(x, 16, 16, 1, 16), b.conv(x, 16, 16, 3)})});
+}
+
 TEST(TensorRtTarget, ItsOwnModelsBreakNoRule) {
-  for (const auto& model : {wide_residual(), separable(), residual(), branches(), attention()}) {
+  ASSERT_TRUE(plan_of(small_beside_large(), usual_of_tensorrt(), tensorrt).skipped.contains("Conv_1"));
+  for (const auto& model : {small_beside_large(), wide_residual(), separable(), residual(), branches(), attention()}) {
     const Plan plan = plan_of(model, usual_of_tensorrt(), tensorrt);
     EXPECT_TRUE(tensorrt_faults_of(apply(model, plan)).empty());
+    EXPECT_TRUE(tensorrt_faults_of(written(model, plan)).empty());
   }
 }
 
@@ -120,6 +129,13 @@ TEST(TensorRtTarget, TheCheckerNamesWhatBreaksItsRules) {
   Config free = config;
   free.switches["AlignConcat"] = false;
   EXPECT_EQ(rule_at(of_generic(branches(), free), "Concat_0"), "concat");
+  graph::Model cast = apply(model, plan_of(model, config, tensorrt));
+  graph::Node* const sum = &*std::ranges::find(cast.nodes, "Conv_1", &graph::Node::name);
+  graph::Node between{.name = "between", .op_type = "Cast", .domain = "", .inputs = {sum->inputs[0]}, .outputs = {"narrow"}};
+  between.set({"to", static_cast<int64_t>(DataType::float32)});
+  sum->inputs[0] = "narrow";
+  cast.nodes.insert(cast.nodes.begin() + (sum - cast.nodes.data()), between);
+  EXPECT_EQ(rule_at(cast, "Conv_1"), "casts");
   Builder small;
   const auto narrow = small.finish({small.conv(small.conv(small.input("x", {1, 16, 8, 8}), 16, 4, 3), 4, 4, 3)});
   EXPECT_EQ(rule_at(of_generic(narrow, config), "Conv_1"), "sizes");

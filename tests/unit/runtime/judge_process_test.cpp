@@ -153,7 +153,7 @@ class Named {
 TEST(QnnHtp, APlaceWithoutPythonSaysHowToInstallIt) {
   const TemporaryFolder folder;
   const Named named(folder.path().string());
-  expect_says(obstacle_to(Library::qnn_htp), {"QUASAR_QNN is '", "there is no Python there", "scripts/setup.sh --qnn"});
+  expect_says(obstacle_to(Library::qnn_htp), {"QUASAR_QNN is '", "where no Python is", "scripts/setup.sh --qnn"});
 }
 
 TEST(QnnHtp, AProgramThatIsNoPythonSaysHowToInstallIt) {

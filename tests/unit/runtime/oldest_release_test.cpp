@@ -61,6 +61,10 @@ TEST(OldestRelease, HalfScalesDecide) {
   model.initializers["half"] = Tensor::copy(DataType::float16, {}, "\0", 2);
   model.nodes.push_back(node("QuantizeLinear", "q", {"x", "half"}, {"codes"}));
   EXPECT_EQ(oldest_release(model).release, "1.16");
+  EXPECT_EQ(needs_json(model)["session_options"], (Json{{"session.disable_quant_qdq", "1"}}));
+  EXPECT_EQ(
+      needs_in_words(needs_json(model)),
+      "ONNX Runtime 1.16 or newer (opset 19; QuantizeLinear with scales of float16), opened with session.disable_quant_qdq = 1");
 }
 
 TEST(OldestRelease, WhatIsUnknownIsSaid) {

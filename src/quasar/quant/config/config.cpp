@@ -84,6 +84,7 @@ void parse_option(Config& config, const std::string& key, const Json& value) {
   if (key == "exclude") return parse_exclude(config, value);
   if (key == "quant_format" && !value.is_null()) config.format = parse_format(value);
   if (key == "saturation" || key == "reduce_range") parse_saturation_key(config, key, value);
+  if (key == "high_precision_dtype" && !value.is_null()) config.high_precision = parse_high_precision(value);
   if (key == "FixShapes" && !value.is_null()) config.fixed_shapes = parse_fixed_shapes(value);
   if (key == "OptimizeModel" && !value.is_null()) config.optimize_model = parse_switch(key, value);
   if (key == "use_external_data_format" && !value.is_null()) config.external_data = parse_switch(key, value);
@@ -270,6 +271,7 @@ Json to_json(const Config& config) {
   if (config.calib_data_size) words["CalibDataSize"] = *config.calib_data_size;
   if (config.saturation) words["saturation"] = name_of(*config.saturation);
   if (config.format != Format::qdq) words["quant_format"] = name_of(config.format);
+  if (config.high_precision) words["high_precision_dtype"] = name_of_high_precision(*config.high_precision);
   if (!config.fixed_shapes.empty()) words["FixShapes"] = to_json(config.fixed_shapes);
   if (!config.optimize_model) words["OptimizeModel"] = false;
   if (config.external_data) words["use_external_data_format"] = true;

@@ -12,6 +12,7 @@
 #include "quasar/quant/codes/switches.hpp"
 #include "quasar/quant/config/fixed_shapes.hpp"
 #include "quasar/quant/config/format.hpp"
+#include "quasar/quant/config/high_precision.hpp"
 #include "quasar/quant/config/kind_rules.hpp"
 #include "quasar/quant/config/layer_rules.hpp"
 #include "quasar/quant/config/mixed_precision.hpp"
@@ -38,21 +39,22 @@ struct Config {
   Rounding rounding;
   Switches switches;  // those given
   Selection selection;
-  int max_loop_num = 0;                  // MaxLoopNum: passes over the rules of NPUs; 0: until nothing changes
-  std::vector<LayerRule> layers;         // layers with types of their own; the first rule that fits holds
-  std::vector<KindRule> kinds = {};      // layer_kinds: the same by what layers do
-  ModelForm form = ModelForm::all;       // which operators are quantized
-  AfterRounding after_rounding;          // which of `exclude` and `layers` stand under this key
-  std::optional<LayerRule> products;     // of form dynamic_products: how, for layers without a rule
-  std::optional<MixedPrecision> mixed;   // promotion of the most sensitive layers, after those rules
-  TensorOverrides tensors;               // single tensors
-  std::set<std::string> recipes_off;     // parts of the network left in float by name
-  std::vector<TransformUse> transforms;  // of the float graph, in this order
-  std::optional<Saturation> saturation;  // nullopt: the target's choice
-  Format format = Format::qdq;           // quant_format
-  FixedShapes fixed_shapes;              // FixShapes
-  bool optimize_model = true;            // OptimizeModel: clean-up of the float graph before all else
-  bool external_data = false;            // weights go to a file beside the model
+  int max_loop_num = 0;                    // MaxLoopNum: passes over the rules of NPUs; 0: until nothing changes
+  std::vector<LayerRule> layers;           // layers with types of their own; the first rule that fits holds
+  std::vector<KindRule> kinds = {};        // layer_kinds: the same by what layers do
+  ModelForm form = ModelForm::all;         // which operators are quantized
+  AfterRounding after_rounding;            // which of `exclude` and `layers` stand under this key
+  std::optional<LayerRule> products;       // of form dynamic_products: how, for layers without a rule
+  std::optional<MixedPrecision> mixed;     // promotion of the most sensitive layers, after those rules
+  TensorOverrides tensors;                 // single tensors
+  std::set<std::string> recipes_off;       // parts of the network left in float by name
+  std::vector<TransformUse> transforms;    // of the float graph, in this order
+  std::optional<Saturation> saturation;    // nullopt: the target's choice
+  Format format = Format::qdq;             // quant_format
+  std::optional<DataType> high_precision;  // high_precision_dtype: what is not in codes; nullopt: the target's choice
+  FixedShapes fixed_shapes;                // FixShapes
+  bool optimize_model = true;              // OptimizeModel: clean-up of the float graph before all else
+  bool external_data = false;              // weights go to a file beside the model
   bool operator==(const Config&) const = default;
 };
 

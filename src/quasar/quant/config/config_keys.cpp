@@ -32,6 +32,7 @@ std::vector<std::string> config_keys() {
                                 "form",
                                 "saturation",
                                 "reduce_range",
+                                "high_precision_dtype",
                                 "FixShapes",
                                 "OptimizeModel",
                                 "use_external_data_format",

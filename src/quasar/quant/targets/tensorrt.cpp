@@ -9,7 +9,9 @@
 //   movements  none: pairs pass by (Reshape, Transpose, Slice …)
 //   sizes      no product with fewer than 16 inputs or outputs, or of one row; of convolutions with fewer than 16 channels those
 //              of a multiple of 8 only
-//   the rest   in float16, as TensorRT's own pointwise kernels: functions, normalizations, products of two values (attention)
+//   the rest   in float16, as TensorRT's own pointwise kernels: functions, normalizations, products of two values (attention).
+//              Networks are strongly typed (the only ones in TensorRT 11): the file has these types, and no Cast stands between
+//              codes and a sum. ModelOpt writes it so by default (high_precision_dtype)
 #include <algorithm>
 #include <array>
 #include <set>
@@ -115,6 +117,13 @@ class TensorRt final : public Target {
   DataType constant_type(DataType wanted) const override { return wanted; }
   bool takes_unsigned_weights() const override { return false; }
   std::string usual_scheme() const override { return "s8s8_tensorrt"; }
+  std::string stand_in() const override {
+    return "target tensorrt is judged in ONNX Runtime, which computes between pairs in float: scores are those of the codes, "
+           "without "
+           "float16's overflows, and times say nothing of a GPU";
+  }
+  // Its networks are strongly typed: operators compute in the types of the file (TensorRT 11 has no others).
+  DataType high_precision() const override { return DataType::float16; }
 
   Json capability(const std::string& op_type) const override {
     Json out = Target::capability(op_type);
@@ -135,6 +144,9 @@ class TensorRtCheck {
 
   std::vector<NodeFault> run() {
     for (const auto& at : in_pairs_) look_at(at);
+    for (const auto& node : model_.nodes) {
+      if (node.is("Cast")) look_at_cast(node);
+    }
     return std::move(out_);
   }
 
@@ -172,20 +184,24 @@ class TensorRtCheck {
   void look_at_sum(const NodeInPairs& at) {
     const bool values = at.inputs.front().has_value(), factor = at.inputs.size() > 1 && at.inputs[1].has_value();
     if (!values && !factor) return;
+    const std::string small = too_small(at.node, sizes_of(at));
+    if (values && !factor && !small.empty()) return;  // rightly in float, beside others that read the same codes
     if (!values || !factor)
       return add(at, "inputs",
                  std::string(values ? "what it is multiplied with" : "what it reads") + " has no pair: it runs in float16");
-    if (const std::string why = too_small(at.node, sizes_of(at)); !why.empty()) add(at, "sizes", why);
+    if (!small.empty()) add(at, "sizes", small);
   }
 
   Sizes sizes_of(const NodeInPairs& at) const {
-    const Tensor* const weights = model_.initializer(at.inputs[1]->value);
+    const auto& factor = at.inputs.size() > 1 ? at.inputs[1] : std::nullopt;
+    const Tensor* const weights = factor ? model_.initializer(factor->value) : ops::constant_input(at.node, 1, model_);
     Sizes out;
-    if (!at.inputs[1]->constant || weights == nullptr) return out;
+    if (weights == nullptr) return out;
     const auto output = values_.find(at.node.outputs.front());
     if (output != values_.end() && output->second.shape) out.output = *output->second.shape;
     out.weights = weights->shape();
-    out.first = std::ranges::any_of(model_.inputs, [&](const auto& input) { return input.name == at.inputs.front()->value; });
+    out.first = std::ranges::any_of(
+        model_.inputs, [&](const auto& input) { return at.inputs.front() && input.name == at.inputs.front()->value; });
     return out;
   }
 
@@ -197,6 +213,20 @@ class TensorRtCheck {
         index_.consumers(node.inputs[input]).size() != 1 || index_.is_output(node.inputs[input]))
       return nullptr;
     return index_.producer(quantize->inputs.front());
+  }
+
+  // Between float16 and float32, in a strongly typed network.
+  void look_at_cast(const graph::Node& cast) {
+    const graph::Node* const before = index_.producer(cast.inputs.front());
+    const auto is_sum = [](const graph::Node* node) { return is_one_of(trt_sums, *node); };
+    for (const graph::Node* reader : index_.consumers(cast.outputs.front())) {
+      if (dequantizes(before) && is_sum(reader))
+        out_.push_back(
+            {reader->name, {"casts", "a Cast stands between codes and this " + reader->op_type + ": it runs in float"}});
+      if (before != nullptr && is_sum(before) && quantizes(reader))
+        out_.push_back(
+            {before->name, {"casts", "a Cast stands between this " + before->op_type + " and codes: it writes floats"}});
+    }
   }
 
   void look_at_fused(const NodeInPairs& at) {

@@ -13,6 +13,7 @@
 #include "quasar/quant/placement.hpp"
 #include "quasar/quant/plan.hpp"
 #include "quasar/quant/write/integer_operators.hpp"
+#include "quasar/quant/write/write_half.hpp"
 #include "quasar/quant/written_as.hpp"
 
 namespace quasar::quant {
@@ -226,6 +227,7 @@ class Converting {
 graph::Model written(const graph::Model& model, const Plan& plan) {
   graph::Model qdq = apply(model, plan);
   write_as(qdq, plan.written_as);
+  if (plan.half_but) write_half(qdq, *plan.half_but);
   return plan.format == Format::qdq ? qdq : Converting(std::move(qdq), plan).run();
 }
 

@@ -1,0 +1,93 @@
+#include "quasar/quant/half/half_operators.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <string_view>
+
+namespace quasar::quant {
+namespace {
+
+constexpr std::array<std::string_view, 45> of_all_inputs = {"Conv",
+                                                            "ConvTranspose",
+                                                            "Gemm",
+                                                            "MatMul",
+                                                            "Add",
+                                                            "Sub",
+                                                            "Mul",
+                                                            "Div",
+                                                            "Min",
+                                                            "Max",
+                                                            "Sum",
+                                                            "Mean",
+                                                            "Relu",
+                                                            "Clip",
+                                                            "LeakyRelu",
+                                                            "PRelu",
+                                                            "Sigmoid",
+                                                            "HardSigmoid",
+                                                            "HardSwish",
+                                                            "Tanh",
+                                                            "Elu",
+                                                            "Selu",
+                                                            "Softplus",
+                                                            "Softsign",
+                                                            "Gelu",
+                                                            "Erf",
+                                                            "Softmax",
+                                                            "LogSoftmax",
+                                                            "Exp",
+                                                            "Log",
+                                                            "Sqrt",
+                                                            "Reciprocal",
+                                                            "Abs",
+                                                            "Neg",
+                                                            "Sin",
+                                                            "Cos",
+                                                            "Pow",
+                                                            "MaxPool",
+                                                            "AveragePool",
+                                                            "GlobalMaxPool",
+                                                            "Concat",
+                                                            "GlobalAveragePool",
+                                                            "LayerNormalization",
+                                                            "InstanceNormalization",
+                                                            "BatchNormalization"};
+// The others are axes, shapes, indices and factors.
+constexpr std::array<std::string_view, 23> of_the_first = {
+    "Reshape",    "Flatten",   "Squeeze",      "Unsqueeze",    "Transpose", "Slice",           "Split",         "Gather",
+    "GatherND",   "Expand",    "Tile",         "DepthToSpace", "Resize",    "Identity",        "ReduceMax",     "ReduceMin",
+    "ReduceMean", "ReduceSum", "SpaceToDepth", "ReduceL1",     "ReduceL2",  "ReduceSumSquare", "GatherElements"};
+constexpr std::array<std::string_view, 16> moving = {
+    "Reshape", "Flatten", "Squeeze", "Unsqueeze", "Transpose", "Slice",        "Split",        "Gather",
+    "Expand",  "Tile",    "Pad",     "Identity",  "GatherND",  "DepthToSpace", "SpaceToDepth", "Concat"};
+
+}  // namespace
+
+std::vector<size_t> half_inputs(const graph::Node& node) {
+  if (!node.domain.empty() || !node.inside.empty() || !node.captures.empty()) return {};
+  if (node.is("Where")) return {1, 2};
+  if (node.is("Pad"))
+    return node.inputs.size() > 2 && !node.inputs[2].empty() ? std::vector<size_t>{0, 2} : std::vector<size_t>{0};
+  if (std::ranges::find(of_the_first, node.op_type) != of_the_first.end()) return {0};
+  std::vector<size_t> out;
+  if (std::ranges::find(of_all_inputs, node.op_type) == of_all_inputs.end()) return out;
+  for (size_t k = 0; k < node.inputs.size(); ++k) {
+    if (!node.inputs[k].empty()) out.push_back(k);
+  }
+  return out;
+}
+
+bool only_moves(const graph::Node& node) {
+  return node.domain.empty() && std::ranges::find(moving, node.op_type) != moving.end();
+}
+
+bool fits_half(float number) {
+  constexpr double most = 1.0 / 256;
+  const double wide = number;
+  if (wide == 0 || std::isinf(wide)) return true;
+  const Tensor half = converted(Tensor::scalar(number), DataType::float16);
+  return std::abs(to_doubles(half)[0] - wide) <= most * std::abs(wide);
+}
+
+}  // namespace quasar::quant
