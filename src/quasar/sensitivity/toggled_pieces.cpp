@@ -7,6 +7,7 @@
 #include "quasar/graph/lookup.hpp"
 #include "quasar/ops/op.hpp"
 #include "quasar/quant/codes/scheme.hpp"
+#include "quasar/quant/dynamic_nodes.hpp"
 #include "quasar/quant/placement.hpp"
 
 namespace quasar::tune {
@@ -50,9 +51,9 @@ class Copying {
         input = read(input, name);
       }
     }
-    if (plan.weight) replace_constant(node, *plan.weight);
-    if (plan.bias) replace_constant(node, *plan.bias);
-    for (const auto& constant : plan.constants) replace_constant(node, constant);
+    if (plan.weight) replace_constant(node, *plan.weight, plan.form);
+    if (plan.bias) replace_constant(node, *plan.bias, plan.form);
+    for (const auto& constant : plan.constants) replace_constant(node, constant, plan.form);
     for (const auto* values : {&node.inputs, &node.captures}) {
       for (const auto& value : *values) {
         if (const Tensor* constant = exact_.initializer(value)) out_.initializers[value] = *constant;
@@ -76,11 +77,14 @@ class Copying {
     return known != pairs_.end() ? known->second : pairs_[value] = add_pair(value, plan_.params(value));
   }
 
-  void replace_constant(graph::Node& node, const quant::ConstantPlan& plan) {
-    const Tensor& values = *index_.model().initializer(node.inputs[plan.input]);
+  // `form`: the node's. Parameters of LSTMs with ranges at run time are meant for a matrix.
+  void replace_constant(graph::Node& node, const quant::ConstantPlan& plan, quant::NodeForm form) {
+    const Tensor& given = *index_.model().initializer(node.inputs[plan.input]);
+    const Tensor values = form == quant::NodeForm::dynamic ? quant::as_planned(node, given) : given;
     const quant::QuantParams& params = plan.optimized ? plan.optimized->params : plan.params;
-    node.inputs[plan.input] = add_constant(
-        quant::dequantize(plan.optimized ? plan.optimized->codes : quant::quantize_within(values, params, plan.limits), params));
+    const Tensor back =
+        quant::dequantize(plan.optimized ? plan.optimized->codes : quant::quantize_within(values, params, plan.limits), params);
+    node.inputs[plan.input] = add_constant(back.reshaped(given.shape()));
   }
 
   // scale · clip(round(x / scale), low − z, high − z): by Q and DQ for 8 bits, which take less time; 16-bit floats by casts.

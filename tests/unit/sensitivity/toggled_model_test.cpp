@@ -128,6 +128,29 @@ TEST(ToggledModel, SequencesAreMadeWhereTheyAreRead) {
 }
 
 // Every looked up value counted as many multiplications as the table has rows.
+// Its scales are those of a matrix [4 · hidden, inputs].
+TEST(ToggledModel, AnLstmWithRangesAtRunTimeIsAUnit) {
+  graph::Model model = model_of({3, 1, 8}, {node("LSTM", {"x", "w", "r"}, {"y"})});
+  model.nodes[0].attributes = {{"hidden_size", int64_t{4}}};
+  model.outputs = {{"y", DataType::float32, Shape{3, 1, 1, 4}}};
+  model.initializers["w"] = random_tensor({1, 16, 8}, 1, 0.5F);
+  model.initializers["r"] = random_tensor({1, 16, 4}, 2, 0.5F);
+  quant::Plan plan;
+  const quant::QuantParams rows{
+      .type = DataType::int8, .scales = std::vector<float>(16, 0.02F), .zero_points = std::vector<int32_t>(16), .axis = 0};
+  plan.nodes["y_node"] = {.form = quant::NodeForm::dynamic, .weight = quant::ConstantPlan{1, rows}, .constants = {{2, rows}}};
+  const ToggledModel toggled(model, plan);
+  ASSERT_EQ(toggled.units().size(), 1U);
+  const data::Sample sample{random_tensor({3, 1, 8}, 9, 1)};
+  const Tensor exact = toggled.outputs(sample, {false})[0], rounded = toggled.outputs(sample, {true})[0];
+  ASSERT_EQ(rounded.shape(), exact.shape());
+  double noise = 0;
+  for (size_t i = 0; i < exact.count(); ++i)
+    noise = std::max(noise, std::abs(double{exact.as<float>()[i]} - rounded.as<float>()[i]));
+  EXPECT_GT(noise, 0);
+  EXPECT_LT(noise, 0.05);
+}
+
 // What compares them with the float model's outputs finds as many as the model has.
 TEST(ToggledModel, OutputsOfOtherTypesAreGivenToo) {
   graph::Model model = branches();
