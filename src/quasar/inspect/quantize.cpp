@@ -278,11 +278,15 @@ Quantized quantize(const QuantizeOptions& given) {
 
 namespace {
 
-// Nobody should find out later. To open a large model takes more memory than to quantize it does.
+constexpr size_t most_to_optimize = 10000;  // nodes
+
+// Nobody should find out later. To open a large model takes more memory than to quantize it does. ONNX Runtime's optimizer takes
+// time that grows with the square of the number of nodes: of long models only types and shapes are looked at.
 void expect_opens(const Quantized& result, const std::filesystem::path& file) {
   if (graph::is_large(result.graph)) return;
   try {
-    const runtime::Session opened(file, {.runs = false});
+    const auto how = result.model.nodes.size() > most_to_optimize ? runtime::Optimization::none : runtime::Optimization::all;
+    const runtime::Session opened(file, {.optimization = how, .runs = false});
   } catch (const Error& e) {
     if (e.blame() == Blame::world) throw;
     throw Error("'" + file.string() + "' is written, but of no use: " + e.what() +

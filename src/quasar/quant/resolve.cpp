@@ -96,7 +96,7 @@ class Resolver {
     if (is_half(config_.weight.type)) nodes_.store_the_rest(plan);
     std::ranges::copy_if(masked_, std::inserter(plan.in_float, plan.in_float.end()),
                          [this](const std::string& value) { return ground_.seen.contains(value); });
-    if (config_.high_precision.value_or(target_.high_precision()) == DataType::float16) add_half(plan);
+    if (config_.high_precision == DataType::float16) add_half(plan);
     plan.skipped = std::move(placement_.skipped);
     plan.chosen = std::move(placement_.chosen);
     check_overrides(plan);

@@ -46,7 +46,7 @@ bool keeps_within(const QuantParams& grid, const ops::Bounds& bounds) {
 void check_taken(const Target& target, const Config& config) {
   if (const std::string why = target.refuses(config.format); !why.empty())
     throw Error("quant_format: " + name_of(config.format) + " cannot be had on this target: " + why);
-  if (config.high_precision == DataType::float16 && target.high_precision() != DataType::float16)
+  if (config.high_precision == DataType::float16 && !target.takes_half())
     throw Error(
         "high_precision_dtype is fp16, but this target takes files whose operators without codes are float32; leave it out, or "
         "use "

@@ -17,7 +17,7 @@
 namespace quasar::quant {
 namespace {
 
-Config of_tensorrt(const Json& more = Json::object()) {
+Config of_tensorrt(const Json& more = {{"high_precision_dtype", "fp16"}}) {
   Json words = words_of_scheme("s8s8_tensorrt");
   words.update(more);
   return parse_config(words);
@@ -283,7 +283,8 @@ TEST(Half, CodesAreReadTwiceInsteadOfCast) {
 
 TEST(Half, OptionAndTargets) {
   EXPECT_EQ(to_json(of_tensorrt({{"high_precision_dtype", "float16"}})).at("high_precision_dtype"), "fp16");
-  EXPECT_FALSE(to_json(of_tensorrt()).contains("high_precision_dtype"));
+  EXPECT_FALSE(to_json(of_tensorrt(Json::object())).contains("high_precision_dtype"));
+  EXPECT_FALSE(plan_of(three_convolutions(), of_tensorrt(Json::object()), "tensorrt").half_but.has_value());
   const auto said = [](const Json& value) { return test::error_of([&] { of_tensorrt({{"high_precision_dtype", value}}); }); };
   EXPECT_NE(said("fp61").find("did you mean 'fp16'?"), std::string::npos) << said("fp61");
   EXPECT_NE(said(16).find("must be fp32 or fp16"), std::string::npos) << said(16);

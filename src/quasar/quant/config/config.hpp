@@ -51,7 +51,7 @@ struct Config {
   std::vector<TransformUse> transforms;    // of the float graph, in this order
   std::optional<Saturation> saturation;    // nullopt: the target's choice
   Format format = Format::qdq;             // quant_format
-  std::optional<DataType> high_precision;  // high_precision_dtype: what is not in codes; nullopt: the target's choice
+  std::optional<DataType> high_precision;  // high_precision_dtype: what is not in codes; nullopt: float32
   FixedShapes fixed_shapes;                // FixShapes
   bool optimize_model = true;              // OptimizeModel: clean-up of the float graph before all else
   bool external_data = false;              // weights go to a file beside the model

@@ -9,9 +9,9 @@
 //   movements  none: pairs pass by (Reshape, Transpose, Slice …)
 //   sizes      no product with fewer than 16 inputs or outputs, or of one row; of convolutions with fewer than 16 channels those
 //              of a multiple of 8 only
-//   the rest   in float16, as TensorRT's own pointwise kernels: functions, normalizations, products of two values (attention).
-//              Networks are strongly typed (the only ones in TensorRT 11): the file has these types, and no Cast stands between
-//              codes and a sum. ModelOpt writes it so by default (high_precision_dtype)
+//   the rest   in float32, or by high_precision_dtype in float16, as TensorRT's own pointwise kernels: functions,
+//              normalizations, products of two values (attention). Networks are strongly typed (the only ones in TensorRT 11):
+//              the file has these types, and no Cast stands between codes and a sum
 #include <algorithm>
 #include <array>
 #include <set>
@@ -120,10 +120,10 @@ class TensorRt final : public Target {
   std::string stand_in() const override {
     return "target tensorrt is judged in ONNX Runtime, which computes between pairs in float: scores are those of the codes, "
            "without "
-           "float16's overflows, and times say nothing of a GPU";
+           "what float16 rounds or loses, and times say nothing of a GPU";
   }
   // Its networks are strongly typed: operators compute in the types of the file (TensorRT 11 has no others).
-  DataType high_precision() const override { return DataType::float16; }
+  bool takes_half() const override { return true; }
 
   Json capability(const std::string& op_type) const override {
     Json out = Target::capability(op_type);
