@@ -1,4 +1,4 @@
-"""Samples for the zoo: photographs, rendered text, synthetic speech, sentences. Everything is seeded; "calib" and "eval" never share a sample."""
+"""Samples for the zoo: photographs, rendered text, synthetic speech, sentences. Everything is seeded; no two splits share a sample."""
 import functools
 import pathlib
 import random
@@ -12,7 +12,7 @@ from PIL import Image, ImageDraw, ImageFont
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 from sentences import sentence  # noqa: E402
 
-SPLITS = ("calib", "eval")
+SPLITS = ("calib", "eval", "holdout")
 FONTS = [f"/usr/share/fonts/truetype/dejavu/DejaVu{name}.ttf" for name in ("Sans", "Serif", "SansMono", "Sans-Bold", "Serif-Bold")]
 VOICES = ["en-us", "en-gb", "de", "fr", "es", "it", "en-us+f2", "en-gb+f4", "en-us+m3", "de+f3"]
 MEAN, STD = np.array([0.485, 0.456, 0.406], np.float32), np.array([0.229, 0.224, 0.225], np.float32)
@@ -22,11 +22,16 @@ def seed(split, salt=0):
     return 1000 * salt + SPLITS.index(split)
 
 
+def photograph_files(shared, split, count):
+    """Those of "holdout" come from the folder of "eval", from the other end of its order"""
+    files = sorted((pathlib.Path(shared) / "data" / "imagenet" / ("calib" if split == "calib" else "eval")).glob("*.jpg"))
+    order = np.random.default_rng(seed("calib" if split == "calib" else "eval")).permutation(len(files))
+    return [files[k] for k in (order[::-1] if split == "holdout" else order)[:count]]
+
+
 def photographs(shared, split, count, height, width=None):
     """-> RGB pictures of 0 … 255, float32 [height, width, 3]"""
-    files = sorted((pathlib.Path(shared) / "data" / "imagenet" / split).glob("*.jpg"))
-    chosen = np.random.default_rng(seed(split)).permutation(len(files))[:count]
-    return [np.asarray(Image.open(files[k]).convert("RGB").resize((width or height, height), Image.BILINEAR), np.float32) for k in chosen]
+    return [np.asarray(Image.open(file).convert("RGB").resize((width or height, height), Image.BILINEAR), np.float32) for file in photograph_files(shared, split, count)]
 
 
 def normalized(pictures, mean=MEAN, std=STD):
@@ -48,7 +53,11 @@ def texts(split, count, salt=1):
 
 
 def text_lines(split, count, height=48, width=320):
-    """Rendered lines of text -> RGB of 0 … 255, float32 [height, width, 3]"""
+    return [picture for _, picture in drawn_lines(split, count, height, width)]
+
+
+def drawn_lines(split, count, height=48, width=320):
+    """Rendered lines of text -> the text, and RGB of 0 … 255, float32 [height, width, 3]"""
     rng, lines = random.Random(seed(split, 2)), []
     for text in texts(split, count, 3):
         words = " ".join(text.split()[:rng.randint(2, 4)]) if rng.random() < 0.8 else f"{rng.randint(10, 9999)}-{rng.randint(100, 999)} {text.split()[0]}"
@@ -58,7 +67,7 @@ def text_lines(split, count, height=48, width=320):
         while font(chosen, of_it).getlength(words) > width - 10: of_it -= 1
         ImageDraw.Draw(picture).text((rng.randint(2, 8), height // 2), words, (ink, ink, ink), font(chosen, of_it), anchor="lm")
         noise = np.random.default_rng(rng.randint(0, 2**31)).normal(0, rng.choice([0, 4, 12]), (height, width, 1))
-        lines.append(np.clip(np.asarray(picture, np.float32) + noise, 0, 255).astype(np.float32))
+        lines.append((words, np.clip(np.asarray(picture, np.float32) + noise, 0, 255).astype(np.float32)))
     return lines
 
 

@@ -6,7 +6,7 @@ import pathlib
 import re
 import subprocess
 
-from . import catalogue
+from . import catalogue, truth
 
 NAMES = {"inspect": "inspect", "channel": "U8S8_CHANNEL", "ignore": "U8S8_CHANNEL with saturation: ignore",
          "tensor": "A8W8", "dynamic8": "DYNAMIC", "ignore8": "DYNAMIC with saturation: ignore", "adaquant": "U8S8_CHANNEL with adaquant", "search": "search", "speed": "search with least_agreement: 0", "repair": "repair",
@@ -129,10 +129,33 @@ def goals(rows):
     words = {word: [name for name, row in rows.items() if row["jobs"]["search"].get("quality") == word] for word in ("good", "check", "poor")}
     none = [name for name, row in rows.items() if "rel" not in row["jobs"]["search"]]
     lines.append(f"- No model from the search: {len(none)}{' (' + ', '.join(none) + ')' if none else ''}.")
+    lines += task_lost(rows)
     for theirs in ("static", "dynamic"):
         count = sum("rel" in row["jobs"].get(theirs, {}) for row in rows.values())
         if count: lines.append(f"- Slower than {NAMES[theirs]}'s model, of {count}, where that one's answers are as good or better: {', '.join(beaten(rows, theirs)) or 'none'}.")
     return lines + [f"- Quality `{word}`: {len(names)}" + (f" ({', '.join(names)})." if word == "poor" and names else ".") for word, names in words.items()]
+
+
+def task_lost(rows):
+    """Of the models with a task"""
+    real = {name: row["jobs"]["search"] for name, row in rows.items() if row["source"] != "made up" and row["jobs"]["search"].get("task") is not None}
+    known = {name: row["float"]["right"] - job["right"] for name, row in rows.items() if (job := row["jobs"]["search"]).get("right") is not None}
+    lost = {name: known.get(name, 1 - job["task"]) for name, job in real.items() if job.get("quality") != "poor"}
+    more = sorted((name for name in lost if lost[name] > 0.01), key=lambda name: -lost[name])
+    named = [f"{name} {100 * lost[name]:.1f} %" + ("" if real[name].get("quality") == "good" else f" ({real[name].get('quality')})") for name in more]
+    return [f"- More than 1 % of the task is lost, and the result is not poor: {len(more)} of {len(real)} with real weights ({', '.join(named) or 'none'}). "
+            f"Of {len(known)} the right answers are known, of the others what differs from float's counts as lost."]
+
+
+def right_answers(rows):
+    lines = ["", "## Right answers", "On samples that neither calibration nor the search saw. Where right answers are known: classes of photographs, drawn text, how lines and pages were turned.", "",
+             "| model | counted | samples | float | search | quantize_static | quantize_dynamic |", "| --- " * 7 + "|"]
+    share = lambda value: f"{100 * value:.1f} %" if value is not None else "–"
+    for name, row in rows.items():
+        if row.get("float", {}).get("right") is None: continue
+        count, what, *_ = truth.TRUTHS[name]
+        lines.append(f"| {name} | {what} | {count} | {share(row['float']['right'])} | " + " | ".join(share(row["jobs"].get(job, {}).get("right")) for job in ("search", *PEERS)) + " |")
+    return lines
 
 
 def searches(given):
@@ -145,7 +168,7 @@ def searches(given):
         job = row["jobs"]["search"]
         lines.append(f"| {name} | {'made up' if known[name].source == 'made up' else 'real'} | {number(row.get('float', {}).get('ms'), 3)} | {found(row, 'search')} | "
                      f"{number(job['bytes'] / row['bytes']) if 'bytes' in job else '–'} | {peer(row, 'static')} | {peer(row, 'dynamic')} |")
-    return "\n".join(lines)
+    return "\n".join(lines + right_answers(rows))
 
 
 def page(given):

@@ -87,7 +87,7 @@ def in_turns(sessions, samples, seconds=5, least=5, most=60):
 def measure(folder, shared, name, out, results):
     import onnx
 
-    from zoo import catalogue, tasks
+    from zoo import catalogue, real, tasks, truth
     model = next(m for m in catalogue() if m.name == name)
     samples = load(next(folder.glob("eval*")))
     found, runners, wanted = {"float": {}}, {"float": opened(folder / "model.onnx", 1)}, None
@@ -100,6 +100,11 @@ def measure(folder, shared, name, out, results):
             runners[result] = runner
         except Exception as error:
             found[result] = {"fails": str(error).split("\n")[0][:300]}
+    if name in truth.TRUTHS:
+        count, _, answers, score = truth.TRUTHS[name]
+        place = real.Place(folder.parent, shared)
+        unseen, right = model.samples(place, "holdout", count), answers(place, "holdout", count)
+        for result, runner in runners.items(): found[result]["right"] = score(place, right, [runner.run(None, sample) for sample in unseen])
     times = in_turns(runners, samples)
     found["float"]["ms"] = float(np.median(times["float"]))
     for result in set(runners) - {"float"}: found[result]["times"] = float(np.median(np.array(times[result]) / times["float"]))

@@ -1,5 +1,7 @@
 #include "quasar/eval/examination.hpp"
 
+#include <algorithm>
+
 namespace quasar::eval {
 namespace {
 
@@ -12,7 +14,8 @@ Examination examine(const Evaluator& evaluator, const graph::Model& reference, c
   const size_t count = evaluator.samples();
   const auto metric = options.answers.empty() ? nullptr : make_metric(options.answers);
   const auto compared = [&](const Pair& pair) { return metric->of(pair, evaluator.context()); };
-  std::vector<char> sure(count, 0), same(count, 0);
+  std::vector<char> sure(count, 0);
+  std::vector<double> alike(count, 0);
   if (metric != nullptr) {
     const runtime::Device device = runtime::runs_float(options.device.library) ? options.device : runtime::Device();
     evaluator.each(reference, options.noise, options.threads, device,
@@ -21,17 +24,18 @@ Examination examine(const Evaluator& evaluator, const graph::Model& reference, c
   std::vector<std::vector<OutputParts::Sums>> sums(count);
   evaluator.each(candidate, 0, options.threads, options.device, [&](size_t i, const Pair& pair) {
     evaluator.parts().add(pair, sums[i]);
-    if (metric != nullptr) same[i] = compared(pair) >= the_same ? 1 : 0;
+    if (metric != nullptr) alike[i] = compared(pair);
   });
   Examination out{.parts = OutputParts::errors(sums), .answers = {}};
   if (metric == nullptr) return out;
   SameAnswers answers{.metric = options.answers};
-  size_t alike = 0;
   for (size_t i = 0; i < count; ++i) {
-    answers.samples += sure[i] != 0 ? 1 : 0;
-    alike += sure[i] != 0 && same[i] != 0 ? 1 : 0;
+    if (sure[i] == 0) continue;
+    ++answers.samples;
+    answers.share += alike[i] >= the_same ? 1 : 0;
+    answers.mean += alike[i];
   }
-  if (answers.samples > 0) answers.share = static_cast<double>(alike) / static_cast<double>(answers.samples);
+  for (double* sum : {&answers.share, &answers.mean}) *sum /= static_cast<double>(std::max<size_t>(answers.samples, 1));
   out.answers = std::move(answers);
   return out;
 }

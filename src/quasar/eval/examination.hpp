@@ -14,6 +14,7 @@ struct SameAnswers {
   std::string metric;  // by which answers are compared
   size_t samples = 0;  // on which the float model is sure
   double share = 0;    // of them: the candidate answers alike
+  double mean = 0;     // of the metric over them: masks and texts may be alike in part
 };
 
 struct Examination {

@@ -14,6 +14,7 @@ constexpr int64_t most_slices = 4096;              // longer axes are places, an
 constexpr size_t enough_values = size_t{1} << 24;  // to tell slices apart: beyond them, further samples are not looked at
 constexpr double rounding = 1e-6;                  // of values that are probabilities but for float arithmetic
 constexpr double nothing = 1e-7;                   // of the largest size: below it float32 sums hold no digits
+constexpr size_t enough_samples = 8;               // to say how much values vary between them
 
 // What one slice along an axis holds, over all samples.
 struct Slice {
@@ -142,6 +143,33 @@ OutputParts::OutputParts(const Samples& samples) {
     parts_[p].norm = norms[p] / n;
   }
   norm_ = all / n;
+  measure_spreads(samples);
+}
+
+void OutputParts::measure_spreads(const Samples& samples) {
+  const auto& shapes = samples.layout(0).outputs;
+  for (size_t i = 1; i < samples.count; ++i)
+    if (samples.layout(i).outputs != shapes) return;
+  if (samples.count < enough_samples) return;
+  // Of each value, by Welford's recurrence: the mean so far, and the squares of what differs from it.
+  std::vector<double> mean(samples.values(0).size()), squares(mean.size());
+  for (size_t i = 0; i < samples.count; ++i) {
+    const auto given = samples.values(i);
+    const double share = 1 / static_cast<double>(i + 1);
+    for (size_t k = 0; k < given.size(); ++k) {
+      const double off = static_cast<double>(given[k]) - mean[k];
+      mean[k] += off * share;
+      squares[k] += off * (static_cast<double>(given[k]) - mean[k]);
+    }
+  }
+  std::vector<double> sums(parts_.size()), counts(parts_.size());
+  visit(&samples.layout(0), mean.size(), [&](size_t part, size_t at, size_t count) {
+    sums[part] +=
+        std::accumulate(squares.begin() + static_cast<ptrdiff_t>(at), squares.begin() + static_cast<ptrdiff_t>(at + count), 0.0);
+    counts[part] += static_cast<double>(count);
+  });
+  for (size_t p = 0; p < parts_.size(); ++p)
+    if (counts[p] > 0) parts_[p].spread = std::sqrt(sums[p] / counts[p] / static_cast<double>(samples.count - 1));
 }
 
 void OutputParts::split(size_t output, const std::vector<size_t>& axes, const Samples& samples) {

@@ -13,10 +13,11 @@ namespace quasar::eval {
 // One part: an output, or slices of it along an axis.
 struct OutputPart {
   size_t output = 0;
-  std::optional<size_t> axis = {};   // nullopt: the whole output
-  std::vector<int64_t> slices = {};  // along the axis, ascending
-  double rms = 0;                    // √ of the mean square of the float model's values
-  double norm = 0;                   // the mean over samples of √ of the sum of squares
+  std::optional<size_t> axis = {};    // nullopt: the whole output
+  std::vector<int64_t> slices = {};   // along the axis, ascending
+  double rms = 0;                     // √ of the mean square of the float model's values
+  double norm = 0;                    // the mean over samples of √ of the sum of squares
+  std::optional<double> spread = {};  // √ of the variance of a value between samples, mean over values; nullopt: see OutputParts
 };
 
 // What a candidate makes of a part, over all samples.
@@ -37,7 +38,8 @@ class OutputParts {
     std::function<const Layout&(size_t)> layout;
     std::function<std::span<const float>(size_t)> values;
   };
-  // Axes whose length differs between samples tell no parts.
+  // Axes whose length differs between samples tell no parts. Spreads are known where all samples have the same shapes, and are
+  // 8 or more.
   explicit OutputParts(const Samples& samples);
 
   const std::vector<OutputPart>& all() const { return parts_; }
@@ -69,6 +71,7 @@ class OutputParts {
     std::vector<ptrdiff_t> part;
   };
   void split(size_t output, const std::vector<size_t>& axes, const Samples& samples);
+  void measure_spreads(const Samples& samples);
   template <class Visit>
   void visit(const Layout* layout, size_t count, const Visit& visit) const;
 

@@ -13,8 +13,9 @@ namespace quasar::tune {
 namespace {
 
 constexpr double least_cosine = 0.9;
-constexpr double most_lost = 0.1;       // of a metric with labels, as a share of the float model's
-constexpr double tolerable_part = 0.3;  // relative error of the worst part: its cosine is then about 0.95
+constexpr double most_lost = 0.1;             // of a metric with labels, as a share of the float model's
+constexpr double tolerable_part = 0.3;        // relative error of the worst part: its cosine is then about 0.95
+constexpr double no_use = 1, doubtful = 0.5;  // errors in units of what values vary between samples: 1 − R² is their square
 
 struct Words {
   double good, broken;
@@ -49,16 +50,32 @@ std::string name_of(const Quality::Part& part) {
   return part.axis ? output + ", " + part.slices + " of axis " + std::to_string(*part.axis) : output;
 }
 
+// A constant is as good as a part whose errors are as large as what it varies. What never varies does not tell samples apart.
+std::optional<double> error_of_spread(const eval::OutputPart& part, const eval::PartError& error) {
+  constexpr double least = 1e-6;  // of the values' size: float arithmetic
+  if (!part.spread || !(*part.spread > least * part.rms)) return std::nullopt;
+  return error.relative * part.rms / *part.spread;
+}
+
+std::string word_of(const eval::PartError& error, std::optional<double> of_spread) {
+  const std::string word = error.constant ? "broken" : plain_word("relative", error.relative);
+  if (!of_spread || *of_spread <= doubtful || word == "broken") return word;
+  return *of_spread >= no_use ? "broken" : "check";
+}
+
 std::vector<Quality::Part> parts_of(const Judged& judged) {
   std::vector<Quality::Part> out;
   const auto& parts = judged.evaluator.parts().all();
   for (size_t i = 0; i < parts.size(); ++i) {
     const eval::PartError& error = judged.examination.parts[i];
+    // Values of classes may be far off where the answers are right.
+    const auto of_spread = judged.classes ? std::nullopt : error_of_spread(parts[i], error);
     out.push_back({.output = judged.evaluator.outputs()[parts[i].output],
                    .size = parts[i].rms,
                    .relative = error.relative,
                    .cosine = error.cosine,
-                   .word = error.constant ? "broken" : plain_word("relative", error.relative),
+                   .of_spread = of_spread,
+                   .word = word_of(error, of_spread),
                    .axis = parts[i].axis,
                    .slices = parts[i].axis ? ranges_of(parts[i].slices) : "",
                    .constant = error.constant});
@@ -73,7 +90,7 @@ std::string of_float(double share) {
 void judge_answers(const Judged& judged, Quality& quality) {
   const auto& answers = judged.examination.answers;
   if (!answers || answers->samples == 0) return;
-  quality.answers = {answers->metric, judged.evaluator.samples(), answers->samples, answers->share};
+  quality.answers = {answers->metric, judged.evaluator.samples(), answers->samples, answers->share, answers->mean};
   if (answers->share >= judged.aim.least_agreement) return;
   // Where float is not sure itself, half of the answers may change.
   const double sure = static_cast<double>(answers->samples) / static_cast<double>(judged.evaluator.samples());
@@ -108,6 +125,9 @@ void judge_parts(const Judged& judged, Quality& quality) {
     } else if (!judged.classes && part.cosine < least_cosine) {
       quality.reasons.push_back(name_of(part) + " is far from the float model's: cosine " + in_digits(part.cosine) +
                                 ", relative error " + in_digits(part.relative));
+    } else if (part.of_spread && *part.of_spread >= no_use) {
+      quality.reasons.push_back(name_of(part) + " tells samples apart no better than a constant: its errors are " +
+                                in_digits(*part.of_spread, 2) + " times what the float model's values vary between samples");
     }
   }
 }
@@ -138,7 +158,7 @@ bool wants_checking(const Judged& judged, const Quality& quality) {
     return part.size > 0 && (judged.classes ? part.word == "broken" : part.word != "good");
   };
   if (std::ranges::any_of(quality.parts, is_off)) return true;
-  return quality.answers && plain_word("agreement", quality.answers->same) != "good";
+  return quality.answers && plain_word("agreement", std::min(quality.answers->same, quality.answers->mean)) != "good";
 }
 
 // Whether the job's criterion is about one of these metrics.
@@ -147,16 +167,25 @@ bool counts(const Aim& aim, const Json& metrics) {
          std::ranges::any_of(aim.criterion->parts, [&](const auto& part) { return metrics.contains(part.metric); });
 }
 
+// Relative error of the worst part at which no part's errors are doubtful beside what it varies.
+double tolerable_error(const Quality& quality) {
+  double out = tolerable_part;
+  for (const auto& part : quality.parts)
+    if (part.of_spread && *part.of_spread > doubtful) out = std::min(out, doubtful * part.relative / *part.of_spread);
+  return std::round(1000 * out) / 1000;
+}
+
 // Metric parts is a mean over samples, and the verdict a root of sums over all of them, in which bad samples weigh more: so much
-// of the metric is tolerable as leaves the verdict at tolerable_part.
+// of the metric is tolerable as leaves the verdict at tolerable_error().
 double tolerable_mean(const Judged& judged, const Quality& quality) {
+  const double tolerable = tolerable_error(quality);
   const auto metric = judged.scores.find("parts");
   double worst = 0;
   for (const auto& part : quality.parts) worst = std::max(worst, part.relative);
   if (metric == judged.scores.end() || !(metric->second.value > 0) || !std::isfinite(worst) || worst <= metric->second.value)
-    return tolerable_part;
+    return tolerable;
   constexpr double least = 0.001;
-  return std::max(least, std::round(tolerable_part * metric->second.value / worst / least) * least);
+  return std::max(least, std::round(tolerable * metric->second.value / worst / least) * least);
 }
 
 // As a shell takes it.
@@ -219,6 +248,7 @@ Json to_json(const Quality::Part& part) {
       {"output", part.output}, {"size", part.size}, {"relative", part.relative}, {"cosine", part.cosine}, {"word", part.word}};
   if (part.axis) out.update({{"axis", *part.axis}, {"slices", part.slices}});
   if (part.constant) out["constant"] = true;
+  if (part.of_spread) out["of_spread"] = *part.of_spread;
   return out;
 }
 
@@ -228,8 +258,8 @@ Json to_json(const Quality& quality) {
   Json out{{"word", quality.word}, {"parts", Json::array()}, {"answers", nullptr}};
   for (const auto& part : quality.parts) out["parts"].push_back(to_json(part));
   if (quality.answers) {
-    const auto& [metric, samples, sure, same] = *quality.answers;
-    out["answers"] = {{"metric", metric}, {"samples", samples}, {"sure", sure}, {"same", same}};
+    const auto& [metric, samples, sure, same, mean] = *quality.answers;
+    out["answers"] = {{"metric", metric}, {"samples", samples}, {"sure", sure}, {"same", same}, {"mean", mean}};
   }
   if (quality.poor()) out.update({{"reasons", quality.reasons}, {"try", quality.cures}});
   return out;

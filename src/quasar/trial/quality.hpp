@@ -17,6 +17,7 @@ struct Quality {
     std::string output;
     double size = 0;  // √ of the mean square of the float model's values
     double relative = 0, cosine = 0;
+    std::optional<double> of_spread = {};  // √ of the mean square of the error, in units of what values vary between samples
     std::string word = {};
     std::optional<size_t> axis = {};  // nullopt: the whole output
     std::string slices = {};          // along the axis
@@ -26,6 +27,7 @@ struct Quality {
     std::string metric;
     size_t samples = 0, sure = 0;  // float is sure of so many
     double same = 0;               // share of these with float's answer
+    double mean = 0;               // of the metric over these
   };
   std::string word = "unknown";      // good, check or poor; unknown: it was not looked at
   std::vector<std::string> reasons;  // why it is poor
@@ -53,9 +55,11 @@ struct Judged {
 // Poor is a model
 // - whose answers are float's on less than least_agreement of the samples on which float is sure,
 // - that loses more than a tenth of a metric with labels,
-// - with a part of the outputs, where these are no classes, whose cosine is below 0.9, or which became constant,
+// - with a part of the outputs, where these are no classes, whose cosine is below 0.9, whose error is as large as what its values
+//   vary between samples (1 − R² ≥ 1), or which became constant,
 // - of which hardly anything is quantized.
-// To be checked is one with a part that is off by more than a tenth (of classes: broken), or whose answers are just enough.
+// To be checked is one with a part that is off by more than a tenth, or by half of what it varies (of classes: broken), or whose
+// answers are just enough, or alike in part (a mean of the metric below 0.95).
 Quality quality_of(const Judged& judged);
 
 // A plain word for a score: good, check or broken; "" for metrics of which a number alone says nothing.

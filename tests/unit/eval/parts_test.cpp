@@ -75,6 +75,19 @@ TEST(OutputParts, TheLastAxisMayHoldThem) {
   EXPECT_EQ(parts.all()[1].slices, (std::vector<int64_t>{1, 2}));
 }
 
+// Eight samples: the first row moves by one from each to the next, the second stands still.
+TEST(OutputParts, SpreadIsWhatValuesVaryBetweenSamples) {
+  std::vector<std::vector<float>> samples;
+  for (int i = 0; i < 7; ++i) samples.push_back(rows({1000 + static_cast<float>(i), 3}));
+  const std::vector<Shape> shapes{{1, 2, 4}};
+  EXPECT_FALSE(Outputs(shapes, samples).parts().all()[0].spread) << "seven samples do not tell";
+  samples.push_back(rows({1007, 3}));
+  const OutputParts parts = Outputs(shapes, samples).parts();
+  ASSERT_EQ(parts.all().size(), 2U);
+  EXPECT_NEAR(parts.all()[0].spread.value(), std::sqrt(6.0), 1e-9);  // the unbiased variance of 0 … 7
+  EXPECT_EQ(parts.all()[1].spread.value(), 0);
+}
+
 TEST(OutputParts, EachOutputIsOneAtLeast) {
   const Outputs outputs({{1, 2}, {1, 3}}, {{100, 90, 0.1F, 0.2F, 0.3F}});
   const OutputParts parts = outputs.parts();
@@ -137,10 +150,36 @@ TEST(Examination, AnswersCountWhereTheFloatModelIsSure) {
   EXPECT_FALSE(examine(evaluator, scaled({1, 1, 1}), scaled({1, 1, 0.1F}), {}).answers.has_value());
 }
 
+// Four places of two classes each.
+class Places : public data::Dataset {
+ public:
+  size_t size() const override { return 3; }
+  data::Sample at(size_t) const override { return {Tensor::of<float>({1, 4, 2}, {1, 3, 1, 3, 3, 1, 3, 1})}; }
+  std::optional<int64_t> label(size_t) const override { return std::nullopt; }
+  std::string source() const override { return "'places'"; }
+};
+
+TEST(Examination, AnswersMayBeAlikeInPart) {
+  const auto turned = [](float last) {
+    graph::Model m = test::empty_model();
+    m.inputs = {float_value("x", {1, 4, 2})};
+    m.outputs = {float_value("y", {1, 4, 2})};
+    m.initializers["w"] = Tensor::of<float>({1, 4, 1}, {1, 1, 1, last});
+    m.nodes = {node("Mul", "scale", {"x", "w"}, {"y"})};
+    return m;
+  };
+  const Evaluator evaluator(turned(1), std::make_shared<Places>(), {.metrics = {"L2"}});
+  const auto found = examine(evaluator, turned(1), turned(-1), {.answers = "token_accuracy(truth=float)"});
+  ASSERT_TRUE(found.answers.has_value());
+  EXPECT_EQ(found.answers->share, 1) << "more than half of each";
+  EXPECT_EQ(found.answers->mean, 0.75);
+}
+
 TEST(Examination, WithoutLossAllAnswersAreTheSame) {
   const Evaluator evaluator(scaled({1, 1, 1}), std::make_shared<Clear>(), {.metrics = {"L2"}});
   const auto found = examine(evaluator, scaled({1, 1, 1}), scaled({1, 1, 1}), {.answers = "agreement"});
   EXPECT_EQ(found.answers->share, 1);
+  EXPECT_EQ(found.answers->mean, 1);
   EXPECT_EQ(found.parts.front().relative, 0);
   EXPECT_NEAR(found.parts.front().cosine, 1, 1e-12);
 }

@@ -110,13 +110,15 @@ sections.push({ id: 'models', title: 'The models of the pipeline', build: () => 
 // Each part of the outputs, where they have several; how often the answers are float's.
 sections.push({ id: 'answers', title: 'Outputs part by part', build: () => {
   const answers = at(search.result, 'best', 'answers'), parts = at(answers, 'parts') || [], same = at(answers, 'answers');
-  if (parts.length < 2 && !same) return null;
+  const told = parts.length > 1 || parts.some((part) => part.word !== 'good'), spread = parts.some((part) => part.of_spread !== undefined);
+  if (!told && !same) return null;
   const name = (part) => part.output + (part.slices === undefined ? '' : `: ${part.slices} of axis ${part.axis}`);
   return [same ? element('p', {}, `On ${number(100 * same.same, 3)} % of the ${same.sure} samples on which float is sure, the answer is float's (${same.metric}).`) : null,
-    parts.length < 2 ? null : table([
+    !told ? null : table([
       { title: 'part', value: name }, { title: 'size', value: (part) => part.size, show: (part) => number(part.size, 3) },
       { title: 'relative error', value: (part) => part.relative, show: (part) => number(part.relative, 3) },
       { title: 'cosine', value: (part) => part.cosine, show: (part) => number(part.cosine, 5) },
+      ...(spread ? [{ title: 'error × spread', value: (part) => part.of_spread, show: (part) => number(part.of_spread, 3), help: 'Errors beside what the float model’s values vary between samples: from 1 on a constant would do as well' }] : []),
       { title: 'in a word', value: (part) => part.word, show: (part) => wordOf(part.constant ? 'constant' : part.word) }], parts)];
 } });
 
