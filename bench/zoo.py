@@ -69,11 +69,11 @@ def jobs(model, at, quasar, limit, settings):
 
     def quantize(name, scheme, *more):
         return name, at / f"{name}.onnx", [quasar, "quantize", at / "model.onnx", "-o", at / f"{name}.onnx", "--scheme", scheme,
-                                               *([] if scheme == "DYNAMIC" else ["--calib", calib]), *more], 3 * limit
+                                               *([] if scheme == "DYNAMIC" else ["--calib", calib]), *more], 3 * (limit or 60)
 
     def search(name, *more):
         return name, at / name / "best.onnx", [quasar, "search", "--model", at / "model.onnx", "--calib", calib, "--eval", evaluation, "--quiet", "--output-dir", at / name,
-                                               "--set", f"search_stop_condition.time_limit={limit}", *settings, *more], 3 * limit + 120
+                                               *(["--set", f"search_stop_condition.time_limit={limit}"] if limit else []), *settings, *more], 3 * limit + 120 if limit else 1800
 
     def peer(name):
         return name, at / f"{name}.onnx", [sys.executable, WORK, name, at / "model.onnx", at / f"{name}.onnx", calib], 240
@@ -151,7 +151,7 @@ def main():
     parser.add_argument("--again", action="store_true", help="measure models that have a row, too")
     parser.add_argument("--jobs", nargs="+", metavar="JOB", help="only these, the others stay as they are in the row")
     parser.add_argument("--set", nargs="+", default=[], metavar="KEY=VALUE", help="of searches, besides")
-    parser.add_argument("--limit", type=int, default=60, help="time_limit of searches, seconds")
+    parser.add_argument("--limit", type=int, default=60, help="time_limit of searches, seconds; 0: none, as without the key")
     given = parser.parse_args()
     sys.path.insert(0, str(HERE))
     from zoo import catalogue, table

@@ -98,6 +98,10 @@ def rows_of(given, known):
     return rows
 
 
+def limits(rows):
+    return " or ".join(f"{limit} s" if limit else "as long as it likes" for limit in sorted({row["limit"] for row in rows.values()}))
+
+
 def machine(given):
     """Date, version, processor"""
     version = subprocess.run([given.quasar, "--version"], capture_output=True, text=True).stdout.strip()
@@ -162,7 +166,7 @@ def searches(given):
     """The default search alone, a part of the page"""
     known = {model.name: model for model in catalogue()}
     rows = {name: row for name, row in rows_of(given, known).items() if "search" in row["jobs"]}
-    lines = [machine(given), f"{len(rows)} models of {len(known)}; a search may take {' or '.join(map(str, sorted({row['limit'] for row in rows.values()})))} s." + (f" {given.note}" if given.note else ""),
+    lines = [machine(given), f"{len(rows)} models of {len(known)}; a search may take {limits(rows)}." + (f" {given.note}" if given.note else ""),
              "", *goals(rows), "", "| model | weights | float, ms | distance, task; size; × float on one thread, on all (quality) | of float's size | quantize_static: distance, task; × float | quantize_dynamic |", "| --- " * 7 + "|"]
     for name, row in rows.items():
         job = row["jobs"]["search"]
@@ -175,10 +179,9 @@ def page(given):
     known = {model.name: model for model in catalogue()}
     rows = rows_of(given, known)
     real = [name for name in rows if known[name].source != "made up"]
-    limits = sorted({row["limit"] for row in rows.values()})
     lines = ["# Many models, one row each", "`PYTHON bench/zoo.py build/release/quasar FOLDER SHARED` made the rows, with `--table` this page.", "",
              machine(given),
-             f"{len(rows)} models of {len(known)} have a row; {len(real)} of them have real weights. Searches may take {' or '.join(map(str, limits))} s each." + (f" {given.note}" if given.note else ""), "",
+             f"{len(rows)} models of {len(known)} have a row; {len(real)} of them have real weights. Searches may take {limits(rows)} each." + (f" {given.note}" if given.note else ""), "",
              "- Distances are ‖y − ŷ‖ / ‖y‖ of the worst output, over evaluation samples that nobody calibrated with.",
              "- The per cent after a distance are the task's: agreement with the float model, listed below.",
              "- Times are medians of ratios to the float model, in turns in one process; first one thread, then all.",
