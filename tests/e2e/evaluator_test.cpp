@@ -4,6 +4,7 @@
 #include <fstream>
 
 #include "e2e/program.hpp"
+#include "quasar/base/version.hpp"
 #include "quasar/search/storage.hpp"
 
 namespace quasar::e2e {
@@ -197,6 +198,25 @@ TEST_F(OwnEvaluator, AnotherVersionIsToldWhenASearchGoesOn) {
   script("score.sh", "echo 0.75");
   ASSERT_EQ(search(evaluator + "n_trials: 2\n", "--resume").code, 0);
   EXPECT_NE(warning().find("./score.sh is another file and the float model's score is 0.75 (there 0.5)"), std::string::npos)
+      << warning();
+}
+
+TEST_F(OwnEvaluator, AStudyOfAnotherVersionIsToldWhenItGoesOn) {
+  const std::string evaluator = "search_evaluator: {command: [./score.sh, '{model}']}\n";
+  const auto warning = [&] { return result()["warnings"].dump(); };
+  script("score.sh", "echo 0.5");
+  ASSERT_EQ(search(evaluator + "n_trials: 1\n").code, 0);
+  ASSERT_EQ(search(evaluator + "n_trials: 2\n", "--resume").code, 0);
+  EXPECT_EQ(warning().find("another version"), std::string::npos) << warning();
+  {
+    const auto storage = search::open_storage((out / "auto_search.db").string());
+    storage->set_attribute(storage->studies().front().id, "quasar.version", "0.0.9");
+    storage->set_attribute(storage->studies().front().id, "onnxruntime.version", "1.12.0");
+  }
+  ASSERT_EQ(search(evaluator + "n_trials: 2\n", "--resume").code, 0);
+  EXPECT_NE(warning().find("goes on with another version: its trials are of quasar 0.0.9 and ONNX Runtime 1.12.0, this is " +
+                           version() + " and "),
+            std::string::npos)
       << warning();
 }
 

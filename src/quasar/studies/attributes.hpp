@@ -8,6 +8,7 @@ inline constexpr const char* job_attribute = "job";
 
 // Of the Quasar that leads its search (same_version.hpp).
 inline constexpr const char* version_attribute = "quasar.version";
+inline constexpr const char* onnxruntime_attribute = "onnxruntime.version";
 
 // The name of the study before it, and what its search may choose (continuation.hpp).
 inline constexpr const char* predecessor_attribute = "predecessor";

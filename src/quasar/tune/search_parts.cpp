@@ -9,6 +9,7 @@
 #include "quasar/base/secrets.hpp"
 #include "quasar/base/version.hpp"
 #include "quasar/job/goal_parts.hpp"
+#include "quasar/runtime/session.hpp"
 #include "quasar/search/optuna/optuna_format.hpp"
 #include "quasar/studies/attributes.hpp"
 #include "quasar/studies/comparable.hpp"
@@ -91,6 +92,7 @@ void bind(search::Study& study, const Job& job, const Json& goal) {
   if (!job.study.predecessor.empty()) study.set_attribute(predecessor_attribute, job.study.predecessor);
   study.set_attribute(choices_attribute, choices_of(job));
   study.set_attribute(version_attribute, version());
+  study.set_attribute(onnxruntime_attribute, runtime::version());
   study.set_attribute(job_attribute, without_secrets(job.words));
   study.set_attribute(samples_attribute,
                       {{"reader", without_secrets(job.samples.split.is_null() ? job.samples.calibration : job.samples.data)},
@@ -209,6 +211,8 @@ search::Study lead_study(const Job& job, search::Storage& storage, const Source&
                                 .launch = launch,
                                 .heartbeat = job.study.heartbeat});
   const Json facts = evaluator_facts(job, source.evaluator.reference());
+  const auto other = other_version({study.id(), job.study.name, {}, study.user_attributes()}, runtime::version());
+  if (!other.empty() && source.warn) source.warn(other);
   warn_of_other_evaluator(study.user_attributes().value(evaluator_attribute, Json()), facts, source);
   bind(study, job, goal);
   if (!facts.is_null()) study.set_attribute(evaluator_attribute, facts);
