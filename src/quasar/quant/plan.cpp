@@ -102,6 +102,7 @@ Json to_json(const Plan& plan) {
   if (plan.format != Format::qdq) out["format"] = name_of(plan.format);
   if (!plan.fixed_shapes.empty()) out["fixed_shapes"] = to_json(plan.fixed_shapes);
   if (plan.half_but) out["half_but"] = *plan.half_but;
+  if (plan.half_islands) out["half_islands"] = true;
   if (!plan.folded.empty()) out["folded"] = plan.folded;
   if (!plan.relus.empty()) out["relus"] = plan.relus;
   for (const auto& [node, form] : plan.written_as) out[key_of(form)].push_back(node);

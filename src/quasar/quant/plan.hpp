@@ -88,6 +88,7 @@ struct Plan {
   FixedShapes fixed_shapes = {};  // of inputs of the written model, by name
   // The nodes that keep float32 where all else that is not in codes is written as float16; nullopt: all is float32.
   std::optional<std::set<std::string>> half_but = {};
+  bool half_islands = false;  // float16 keeps to operators with has_arm_kernel() that stand with a product; scales are float32
   Rounding rounding;
   // Pairs behind those, for nodes that read a value in a type of their own: value -> node -> parameters.
   std::map<std::string, std::map<std::string, QuantParams>> conversions = {};

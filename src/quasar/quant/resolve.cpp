@@ -122,14 +122,17 @@ class Resolver {
   // Where nothing is quantized nothing is written.
   void add_half(Plan& plan) const {
     if (plan.nodes.empty()) return;
-    raise_lost_scales(plan);
+    plan.half_islands = target_.takes_half_in_islands();
+    if (!plan.half_islands) raise_lost_scales(plan);
     KeptInFloat32 kept = kept_in_float32(index_.model(), ground_.seen, plan);
     plan.half_but = std::move(kept.nodes);
     std::ranges::move(kept.notes, std::back_inserter(plan.notes));
-    plan.notes.push_back(
-        "what is not in codes is float16 in the file (high_precision_dtype): ONNX Runtime opens it with "
-        "session.disable_quant_qdq = 1 "
-        "only, as Quasar does");
+    plan.notes.push_back(plan.half_islands
+                             ? "products in float, and what stands with them, are float16 in the file (high_precision_dtype) "
+                               "where ONNX Runtime's CPU on "
+                               "64-bit Arm has kernels for it; on x86 it computes them in float32"
+                             : "what is not in codes is float16 in the file (high_precision_dtype): ONNX Runtime opens it with "
+                               "session.disable_quant_qdq = 1 only, as Quasar does");
   }
 
   // Operators on codes take one type for all that they read and write: the one that the target prefers for shared values.

@@ -46,11 +46,10 @@ bool keeps_within(const QuantParams& grid, const ops::Bounds& bounds) {
 void check_taken(const Target& target, const Config& config) {
   if (const std::string why = target.refuses(config.format); !why.empty())
     throw Error("quant_format: " + name_of(config.format) + " cannot be had on this target: " + why);
-  if (config.high_precision == DataType::float16 && !target.takes_half())
+  if (config.high_precision == DataType::float16 && !target.takes_half() && !target.takes_half_in_islands())
     throw Error(
         "high_precision_dtype is fp16, but this target takes files whose operators without codes are float32; leave it out, or "
-        "use "
-        "target tensorrt");
+        "use target tensorrt or ort_arm64");
   if (const std::string why = target.refuses_types(config); !why.empty()) throw Error(why);
 }
 

@@ -85,8 +85,10 @@ class Target {
   virtual ops::Kernels kernels() const { return ops::Kernels::onnxruntime; }
   // Whether weights of uint8 run in integers, which Saturation::unsigned_weights and, for sums of few products, avoid make.
   virtual bool takes_unsigned_weights() const { return true; }
-  // Whether what is not in codes may be float16 in the file (high_precision_dtype): its compiler takes types from there.
+  // Whether what is not in codes may be float16 in the file (high_precision_dtype), as its compiler takes types from there; or
+  // products in float with what stands beside them, as it has kernels for it.
   virtual bool takes_half() const { return false; }
+  virtual bool takes_half_in_islands() const { return false; }
   // The named configuration that suits it.
   virtual std::string usual_scheme() const { return "a8w8"; }
   // Whether it has a kernel for HardSwish: ONNX Runtime has none, and its clean-up of the float graph takes it apart.

@@ -73,5 +73,20 @@ TEST(Latency, EndsWhenTheMedianIsKnown) {
   EXPECT_FALSE(is_settled(quiet)) << "too few";
 }
 
+TEST(Latency, ShortRunsCountBehindOneOfTheSameModel) {
+  std::vector<double> times;
+  const auto next = [&] {
+    const double time = times.front();
+    times.erase(times.begin());
+    return time;
+  };
+  times = {0.3, 0.2, 0.1};
+  EXPECT_EQ(as_in_a_loop(next), 0.2);
+  EXPECT_EQ(times.size(), 1U);
+  times = {20, 19};
+  EXPECT_EQ(as_in_a_loop(next), 20);
+  EXPECT_EQ(times.size(), 1U);
+}
+
 }  // namespace
 }  // namespace quasar::runtime

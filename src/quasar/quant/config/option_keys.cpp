@@ -125,7 +125,7 @@ std::vector<OptionFact> option_facts() {
        "shapes that inputs of the written model have from then on: {image: [1, 3, 224, 224]}, or image:[1,3,224,224]; "
        "targets such as qnn_htp take no others"});
   facts.push_back({"high_precision_dtype", "choice", "fp32", "fp32",
-                   "the type in the file of what is not in codes: fp32, or fp16 on target tensorrt"});
+                   "the type in the file of what is not in codes: fp32, or fp16 on targets tensorrt and ort_arm64"});
   facts.push_back({"OptimizeModel", "switch", "on", "on",
                    "ONNX Runtime's clean-up of the float graph before all else: constants and BatchNormalization folded, what "
                    "does nothing removed"});

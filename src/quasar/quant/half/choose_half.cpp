@@ -11,7 +11,9 @@
 #include "quasar/ops/op.hpp"
 #include "quasar/quant/attention_masks.hpp"
 #include "quasar/quant/codes/scheme_words.hpp"
+#include "quasar/quant/half/fine_values.hpp"
 #include "quasar/quant/half/half_operators.hpp"
+#include "quasar/quant/half/least_values.hpp"
 
 namespace quasar::quant {
 namespace {
@@ -37,20 +39,22 @@ bool stands_in(const auto& list, const graph::Node& node) {
   return std::ranges::find(list, node.op_type) != list.end();
 }
 
-enum class WhyWide { none, large, unknown, constant, scale };
+enum class WhyWide { none, large, unknown, constant, scale, small, position };
 
 class HalfChoice {
  public:
   HalfChoice(const graph::Model& model, const stats::Statistics& seen, const Plan& plan)
-      : model_(model), seen_(seen), plan_(plan), floats_(ops::float_values(model)), masks_(mask_values(graph::Index(model))) {}
+      : model_(model), index_(model), seen_(seen), plan_(plan), floats_(ops::float_values(model)), masks_(mask_values(index_)) {}
 
   KeptInFloat32 run() {
     for (const auto& input : model_.inputs) sizes_[input.name] = observed(input.name).value_or(of_unknown_size);
     std::map<WhyWide, std::vector<std::string>> by_reason;
     KeptInFloat32 out;
+    for (const auto& node : model_.nodes) add_sizes(node);
+    fine_ = found_fine();
     for (const auto& node : model_.nodes) {
-      add_sizes(node);
-      const bool has_row = !half_inputs(node).empty() && floats_.contains(node.outputs.front());
+      const bool has_row = is_candidate(node);
+      if (plan_.half_islands && runs_on_codes(node)) out.nodes.insert(node.name);
       const WhyWide why = !has_row ? WhyWide::none : why_wide(node);
       if (has_row && why == WhyWide::none && hides(node)) masking_.push_back(node.name);
       if (why == WhyWide::none) continue;
@@ -64,6 +68,37 @@ class HalfChoice {
   }
 
  private:
+  bool is_candidate(const graph::Node& node) const {
+    if (half_inputs(node).empty() || !floats_.contains(node.outputs.front())) return false;
+    return !plan_.half_islands || (has_arm_kernel(node, model_) && !runs_on_codes(node));
+  }
+
+  // Between pairs, alone or as the activation of a kernel that is.
+  bool runs_on_codes(const graph::Node& node) const {
+    if (plan_.nodes.contains(node.name)) return true;
+    const auto ends_a_kernel = [this](const std::string& input) {
+      const graph::Node* const writer = index_.producer(input);
+      return writer != nullptr && plan_.nodes.contains(writer->name) && !plan_.values.contains(input);
+    };
+    return plan_.values.contains(node.outputs.front()) && std::ranges::any_of(node.inputs, ends_a_kernel);
+  }
+
+  std::map<std::string, Fine> found_fine() {
+    const std::map<std::string, double> least = least_magnitudes(model_, seen_);
+    const auto in_codes = [this](const std::string& value) {
+      const auto pair = plan_.values.find(value);
+      return pair != plan_.values.end() && is_integer(pair->second.type);
+    };
+    return fine_operators(model_, floats_,
+                          {.most = [this](const std::string& value) { return size(value); },
+                           .least =
+                               [&](const std::string& value) {
+                                 const auto found = least.find(value);
+                                 return found == least.end() ? 0 : found->second;
+                               },
+                           .in_codes = in_codes});
+  }
+
   std::optional<double> observed(const std::string& value) const {
     const auto found = seen_.find(value);
     if (found == seen_.end() || (found->second.count == 0 && !found->second.given)) return std::nullopt;
@@ -149,7 +184,9 @@ class HalfChoice {
   }
 
   WhyWide why_wide(const graph::Node& node) {
-    if (scales_are_lost(node)) return WhyWide::scale;
+    if (!plan_.half_islands && scales_are_lost(node)) return WhyWide::scale;
+    if (const auto fine = fine_.find(node.name); fine != fine_.end())
+      return fine->second == Fine::small ? WhyWide::small : WhyWide::position;
     WhyWide out = WhyWide::none;
     const auto take = [&](double size) {
       if (size == of_unknown_size) out = std::max(out, WhyWide::unknown);
@@ -222,6 +259,10 @@ class HalfChoice {
         return who + "float16 does not hold a constant there" + names;
       case WhyWide::scale:
         return who + "float16 does not hold a scale of codes there" + names;
+      case WhyWide::small:
+        return who + "values there may be so small that it makes 0 of them before a logarithm, a root or a division" + names;
+      case WhyWide::position:
+        return who + "whole numbers, positions or angles are computed there, for which it has too few bits" + names;
       case WhyWide::none:
         return "";
     }
@@ -229,11 +270,13 @@ class HalfChoice {
   }
 
   const graph::Model& model_;
+  const graph::Index index_;
   const stats::Statistics& seen_;
   const Plan& plan_;
   const std::set<std::string> floats_;
   const std::set<std::string> masks_;  // values that attention masks have filled
   std::map<std::string, double> sizes_;
+  std::map<std::string, Fine> fine_;  // nodes that must not round to float16
   std::vector<std::string> masking_;  // nodes in float16 whose constants hide
 };
 

@@ -20,6 +20,7 @@ struct KeptInFloat32 {
 // all samples), values of which nothing is known, constants that float16 does not hold, and codes whose scales it does not hold.
 // Constants that attention masks hide by are written as −10⁴, which float16 holds. What was not observed is bounded by what the
 // operators before it read (|a + b| ≤ |a| + |b|, sums by their weights …).
+// In islands (plan.half_islands) what runs on codes keeps float32, and the other operators with has_arm_kernel() are asked.
 KeptInFloat32 kept_in_float32(const graph::Model& model, const stats::Statistics& seen, const Plan& plan);
 
 // Raises scales of weights that float16 does not hold (those of channels that training has switched off, mostly) to the least

@@ -53,14 +53,46 @@ constexpr std::array<std::string_view, 45> of_all_inputs = {"Conv",
                                                             "LayerNormalization",
                                                             "InstanceNormalization",
                                                             "BatchNormalization"};
-// The others are axes, shapes, indices and factors.
-constexpr std::array<std::string_view, 23> of_the_first = {
-    "Reshape",    "Flatten",   "Squeeze",      "Unsqueeze",    "Transpose", "Slice",           "Split",         "Gather",
-    "GatherND",   "Expand",    "Tile",         "DepthToSpace", "Resize",    "Identity",        "ReduceMax",     "ReduceMin",
-    "ReduceMean", "ReduceSum", "SpaceToDepth", "ReduceL1",     "ReduceL2",  "ReduceSumSquare", "GatherElements"};
+// The others are axes, shapes, indices and factors. ReduceL2 is not among them: its squares are beyond float16 from a norm of 256
+// on.
+constexpr std::array<std::string_view, 22> of_the_first = {
+    "Reshape",    "Flatten",   "Squeeze",      "Unsqueeze",    "Transpose",       "Slice",         "Split",     "Gather",
+    "GatherND",   "Expand",    "Tile",         "DepthToSpace", "Resize",          "Identity",      "ReduceMax", "ReduceMin",
+    "ReduceMean", "ReduceSum", "SpaceToDepth", "ReduceL1",     "ReduceSumSquare", "GatherElements"};
 constexpr std::array<std::string_view, 16> moving = {
     "Reshape", "Flatten", "Squeeze", "Unsqueeze", "Transpose", "Slice",        "Split",        "Gather",
     "Expand",  "Tile",    "Pad",     "Identity",  "GatherND",  "DepthToSpace", "SpaceToDepth", "Concat"};
+
+constexpr std::array<std::string_view, 30> with_arm_kernel = {"Conv",
+                                                              "Gemm",
+                                                              "MatMul",
+                                                              "MaxPool",
+                                                              "AveragePool",
+                                                              "GlobalAveragePool",
+                                                              "Add",
+                                                              "Sub",
+                                                              "Mul",
+                                                              "Div",
+                                                              "Min",
+                                                              "Max",
+                                                              "Clip",
+                                                              "Relu",
+                                                              "LeakyRelu",
+                                                              "Gelu",
+                                                              "LayerNormalization",
+                                                              "Concat",
+                                                              "Expand",
+                                                              "Flatten",
+                                                              "Gather",
+                                                              "GatherElements",
+                                                              "GatherND",
+                                                              "Identity",
+                                                              "Reshape",
+                                                              "Slice",
+                                                              "Split",
+                                                              "Squeeze",
+                                                              "Unsqueeze",
+                                                              "Transpose"};
 
 }  // namespace
 
@@ -76,6 +108,15 @@ std::vector<size_t> half_inputs(const graph::Node& node) {
     if (!node.inputs[k].empty()) out.push_back(k);
   }
   return out;
+}
+
+bool has_arm_kernel(const graph::Node& node, const graph::Model& model) {
+  if (node.is("MaxPool") && node.outputs.size() > 1) return false;
+  if (const int64_t groups = node.integer("group", 1); node.is("Conv") && groups != 1) {
+    const Tensor* const weights = model.initializer(node.inputs[1]);
+    if (weights == nullptr || weights->shape()[0] != groups || weights->shape()[1] != 1) return false;
+  }
+  return node.domain.empty() && std::ranges::find(with_arm_kernel, node.op_type) != with_arm_kernel.end();
 }
 
 bool only_moves(const graph::Node& node) {

@@ -20,6 +20,11 @@ constexpr float hidden_in_half = -1e4F;
 // or TensorRT has no float16 for it, or as positions and indices are computed by it, for which 11 bits are too few.
 std::vector<size_t> half_inputs(const graph::Node& node);
 
+// Whether ONNX Runtime's CPU provider on 64-bit Arm has a kernel of float16 for it (1.30, get_all_opkernel_def() of its wheel for
+// aarch64), keeps to it, as parts of Gelu are joined to an operator that has none, and is right: convolutions in groups are wrong
+// there (1.30), but for depthwise ones of as many outputs as inputs. Elsewhere it casts to float32 around a node.
+bool has_arm_kernel(const graph::Node& node, const graph::Model& model);
+
 // Whether the operator moves values, or joins them: where nothing around it is float16, casts for it alone are in vain.
 bool only_moves(const graph::Node& node);
 

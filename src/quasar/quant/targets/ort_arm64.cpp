@@ -10,6 +10,7 @@ class OrtArm64 final : public OnnxRuntimeCpu {
  public:
   bool timed_here() const override { return processor_is_arm64(); }
   ops::Kernels kernels() const override { return ops::Kernels::neon; }
+  bool takes_half_in_islands() const override { return true; }
 };
 
 }  // namespace

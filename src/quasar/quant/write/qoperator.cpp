@@ -227,7 +227,7 @@ class Converting {
 graph::Model written(const graph::Model& model, const Plan& plan) {
   graph::Model qdq = apply(model, plan);
   write_as(qdq, plan.written_as);
-  if (plan.half_but) write_half(qdq, *plan.half_but);
+  if (plan.half_but) write_half(qdq, *plan.half_but, plan.half_islands);
   return plan.format == Format::qdq ? qdq : Converting(std::move(qdq), plan).run();
 }
 

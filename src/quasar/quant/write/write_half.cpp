@@ -16,12 +16,17 @@
 namespace quasar::quant {
 namespace {
 
-constexpr int64_t first_opset_of_half_scales = 19;
+constexpr int64_t first_opset_of_half_scales = 19, first_opset_of_half_sums = 14;  // ONNX Runtime's Add on Arm
 
 class HalfWriting {
  public:
-  HalfWriting(const graph::Model& model, const std::set<std::string>& wide)
-      : before_(model), index_(before_), names_(before_), floats_(ops::float_values(before_)), out_(model) {
+  HalfWriting(const graph::Model& model, const std::set<std::string>& wide, bool in_islands)
+      : before_(model),
+        in_islands_(in_islands),
+        index_(before_),
+        names_(before_),
+        floats_(ops::float_values(before_)),
+        out_(model) {
     choose(wide);
   }
 
@@ -56,8 +61,9 @@ class HalfWriting {
       const std::vector<size_t> inputs = half_inputs(node);
       const bool fits = !inputs.empty() && !wide.contains(node.name) && floats_.contains(node.outputs.front()) &&
                         std::ranges::all_of(inputs, [&](size_t k) { return is_float(node.inputs[k]); }) && codes_fit(node);
-      if (fits) halves_.insert(node.name);
+      if (fits && (!in_islands_ || has_arm_kernel(node, before_))) halves_.insert(node.name);
     }
+    if (in_islands_) drop_small_islands();
     for (const auto& node : before_.nodes) {
       if (halves_.contains(node.name) && moves_in_vain(node)) halves_.erase(node.name);
       if (node.is("DequantizeLinear") && scale_fits(node) && feeds_half(node)) halves_.insert(node.name);
@@ -68,11 +74,36 @@ class HalfWriting {
     }
   }
 
+  // Those without a product: nodes belong together that read each other's values.
+  void drop_small_islands() {
+    std::map<std::string, std::string> first;  // node -> one of its island, up to that which stands for itself
+    const auto island_of = [&](std::string name) {
+      while (first.at(name) != name) name = first.at(name);
+      return name;
+    };
+    for (const auto& node : before_.nodes) {
+      if (!halves_.contains(node.name)) continue;
+      first[node.name] = node.name;
+      for (const size_t input : half_inputs(node)) {
+        const graph::Node* const writer = index_.producer(node.inputs[input]);
+        if (writer != nullptr && first.contains(writer->name)) first[island_of(writer->name)] = node.name;
+      }
+    }
+    std::set<std::string> large;
+    for (const auto& node : before_.nodes) {
+      const bool is_product = node.is("Conv") || node.is("Gemm") || node.is("MatMul");
+      if (is_product && first.contains(node.name)) large.insert(island_of(node.name));
+    }
+    std::erase_if(halves_, [&](const auto& name) { return !large.contains(island_of(name)); });
+  }
+
   // Optimized rounding may have chosen scales that float16 does not hold: then no Cast is to stand between the node and codes.
   bool codes_fit(const graph::Node& node) const {
+    if (in_islands_) return true;
     const auto fits = [&](const graph::Node* pair) { return pair == nullptr || !is_plain_pair(*pair) || scale_fits(*pair); };
     return std::ranges::all_of(node.inputs, [&](const auto& input) { return fits(index_.producer(input)); }) &&
-           std::ranges::all_of(index_.consumers(node.outputs.front()), fits);
+           std::ranges::all_of(node.outputs,
+                               [&](const auto& output) { return std::ranges::all_of(index_.consumers(output), fits); });
   }
 
   bool moves_in_vain(const graph::Node& node) const {
@@ -81,18 +112,23 @@ class HalfWriting {
   }
 
   bool feeds_half(const graph::Node& node) const {
-    return std::ranges::any_of(index_.consumers(node.outputs.front()),
-                               [&](const graph::Node* reader) { return halves_.contains(reader->name); });
+    const auto is_half = [&](const graph::Node* reader) { return halves_.contains(reader->name); };
+    return std::ranges::any_of(node.outputs,
+                               [&](const auto& output) { return std::ranges::any_of(index_.consumers(output), is_half); });
   }
 
   bool scale_fits(const graph::Node& pair) const {
     const Tensor* const scale = before_.initializer(pair.inputs[1]);
-    return scale != nullptr && scale->type() == DataType::float32 && std::ranges::all_of(scale->as<float>(), fits_half);
+    return !in_islands_ && scale != nullptr && scale->type() == DataType::float32 &&
+           std::ranges::all_of(scale->as<float>(), fits_half);
   }
 
   // What the value is called where it has its float32 type, and where it has float16. Values that are half by themselves keep
   // their names, but those that must stay as they are.
   std::string half_name(const std::string& value) {
+    const graph::Node* const writer = in_islands_ ? index_.producer(value) : nullptr;
+    // That kept ONNX Runtime from taking the operator onto codes (keep_in_float.hpp); a Cast does, too.
+    if (writer != nullptr && writer->is("Sum") && writer->inputs.size() == 1) return half_name(writer->inputs[0]);
     if (!half_values_.contains(value)) return cast(value, value, "_float16", DataType::float16);
     return kept(value) ? renamed(value) : value;
   }
@@ -202,6 +238,7 @@ class HalfWriting {
   }
 
   const graph::Model before_;
+  const bool in_islands_;
   const graph::Index index_;
   graph::Names names_;
   const std::set<std::string> floats_;
@@ -214,14 +251,15 @@ class HalfWriting {
 
 }  // namespace
 
-void write_half(graph::Model& model, const std::set<std::string>& wide) {
+void write_half(graph::Model& model, const std::set<std::string>& wide, bool in_islands) {
+  const int64_t opset = in_islands ? first_opset_of_half_sums : first_opset_of_half_scales;
   try {
-    model = graph::raise_opset(std::move(model), first_opset_of_half_scales);
+    model = graph::raise_opset(std::move(model), opset);
   } catch (const Error& e) {
-    throw Error("high_precision_dtype: fp16 is written in opset 19, but " + std::string(e.what()) +
-                "; export the model with opset 19 or newer, or say high_precision_dtype: fp32");
+    throw Error("high_precision_dtype: fp16 is written in opset " + std::to_string(opset) + ", but " + std::string(e.what()) +
+                "; export the model with opset " + std::to_string(opset) + " or newer, or say high_precision_dtype: fp32");
   }
-  model = HalfWriting(model, wide).run();
+  model = HalfWriting(model, wide, in_islands).run();
   graph::verify(model, "writing float16");
 }
 
