@@ -52,6 +52,21 @@ class Running(unittest.TestCase):
         with self.assertRaisesRegex(ValueError, "model 'decoder' needs input_ids"):
             pipeline({"input_features": data["input_features"][:1]})
 
+    def test_a_decoder_with_caches_behind_another_is_quantized_and_split(self):
+        given = quasar.pipeline_samples(three(), {"input_features": samples("calibration")["input_features"][:8]}, start=START, end=END, tokens=11)
+        given = {name: value for name, value in given.items() if name != "labels"}
+        with tempfile.TemporaryDirectory() as folder:
+            for scheme in ({"scheme": "W8", "models": {"encoder": "DYNAMIC"}}, {"scheme": "U8S8_CHANNEL"}):
+                out = Path(folder, "small.onnx")
+                self.assertTrue(quasar.quantize(three(), out, scheme, calib=given).nodes)
+                files = quasar.split(out, folder)
+                self.assertEqual(list(files), ["encoder", "decoder", "next"])
+                whole = quasar.Session(out)
+                expected = dict(zip((name for name, _, _ in whole.outputs), whole(given)))
+                joined = {"encoder": str(files["encoder"]), **{name: {"path": str(files[name]), "inputs": CONNECTED} for name in ("decoder", "next")}}
+                for name, found in quasar.Pipeline(joined)(given).items():
+                    numpy.testing.assert_array_equal(found, expected[name], str(scheme))
+
     def test_wrong_descriptions(self):
         with self.assertRaisesRegex(quasar.QuasarError, "has no output 'last'"):
             quasar.Pipeline({**models(), "decoder": {"path": str(FOLDER / "decoder_model.onnx"), "inputs": {"encoder_hidden_states": "encoder.last"}}})
