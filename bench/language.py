@@ -1,9 +1,13 @@
-"""A language model in all of Quasar's forms beside ONNX Runtime's own quantizers: perplexity, size, speed.
+"""A language model in all of Quasar's forms beside ONNX Runtime's own quantizers, NNCF's and Olive's: perplexity, size, speed.
 usage: PYTHON bench/language.py QUASAR FOLDER [--only WORD …]
-PYTHON: numpy, onnx, onnxruntime, onnx_ir, and torch for HQQ. FOLDER is what examples/language/train.py wrote. Perplexity is counted here, from logits
-alone, on evaluation and hold-out windows; time is of one window on one thread, the best of 60 runs, in turns with the float model; seconds are of the
-whole job, Quasar's with loading and saving."""
+PYTHON: numpy, onnx, onnxruntime, onnx_ir, torch for HQQ, and nncf and olive-ai where they are installed. FOLDER is what examples/language/train.py wrote.
+Perplexity is counted here, from logits alone, on evaluation and hold-out windows; time is the processor's for one window on one thread, the best of 60 runs,
+in turns with the float model; seconds are of the whole job, Quasar's with loading and saving."""
 import contextlib
+import importlib
+import importlib.util
+import itertools
+import json
 import logging
 import math
 import pathlib
@@ -15,6 +19,8 @@ import time
 import numpy as np
 import onnx
 import onnxruntime as ort
+
+sys.path.remove(str(pathlib.Path(__file__).resolve().parent))  # whose openvino.py NNCF would take for the package
 
 STATIC = ["A8W8", "U8S8_CHANNEL", "A16W8"]
 MIXED = ["K_QUANT_MIXED", "K_QUANT_DOWN"]
@@ -37,7 +43,10 @@ def ours():
         yield f"W4, table of {bits} bits", "W4", [table]
         yield f"RTN_G32ASYM, table of {bits} bits", "RTN_G32ASYM", [table]
         yield f"W4, gptq, table of {bits} bits", "W4", ["algorithms=gptq", table]
-    yield "W4, table and last layer of 8 bits", "W4", ["layer_kinds.table=UInt8Spec", "layer_kinds.last=UInt8Spec"]
+    ends = ["layer_kinds.table=UInt8Spec", "layer_kinds.last=UInt8Spec"]
+    yield "W4, table and last layer of 8 bits", "W4", ends
+    yield "W4, gptq, table and last layer of 8 bits", "W4", ["algorithms=gptq", *ends]
+    yield "4 bits, symmetric, rtn, table and last layer of 8 bits", "RTN_G32ASYM", ["weight=Int4Spec", "weight_params.symmetric=true", *ends]
     yield "W4A8_CHANNEL", "W4A8_CHANNEL", []
     yield "W4A8_CHANNEL, adaquant", "W4A8_CHANNEL", ["algorithms=adaquant"]
     for bits in (2, 4, 8):
@@ -103,6 +112,63 @@ def peers(model, calibration, eight):
     yield "quantize_dynamic, per_channel", lambda path: quantize_dynamic(model, path, weight_type=QuantType.QInt8, per_channel=True)
 
 
+def nncf_peers(model, calibration):
+    """NNCF's compression of weights. Its zero points of 4 bits need operators of opset 21: with those of older ones ONNX Runtime refuses the file."""
+    import nncf
+
+    def writer(mode, opset=None, data=False, **how):
+        def write(path):
+            given = onnx.load(model) if opset is None else onnx.version_converter.convert_version(onnx.load(model), opset)
+            how_data = {"dataset": nncf.Dataset([{"input_ids": row[None]} for row in calibration])} if data else {}
+            with contextlib.redirect_stdout(None):  # bars of progress
+                onnx.save(nncf.compress_weights(given, mode=getattr(nncf.CompressWeightsMode, mode), **how, **how_data), path)
+        return write
+    for mode in ("INT8_ASYM", "INT8_SYM"):
+        yield f"NNCF {mode}", writer(mode)
+    for name, mode, opset in (("NNCF INT4_SYM", "INT4_SYM", None), ("NNCF INT4_ASYM, opset 21", "INT4_ASYM", 21)):
+        yield name, writer(mode, opset, group_size=32)
+        yield f"{name}, awq", writer(mode, opset, True, group_size=32, awq=True)
+        yield f"{name}, scale_estimation", writer(mode, opset, True, group_size=32, scale_estimation=True)
+        yield f"{name}, awq and scale_estimation", writer(mode, opset, True, group_size=32, awq=True, scale_estimation=True)
+    yield "NNCF INT4_ASYM", writer("INT4_ASYM", group_size=32)
+    yield "NNCF INT4_SYM, table and last layer too", writer("INT4_SYM", group_size=32, all_layers=True)
+    yield "NNCF INT4_SYM, gptq", writer("INT4_SYM", None, True, group_size=32, gptq=True)
+
+
+def olive_peers(model):
+    """Olive's passes that take ONNX files. Its Gptq, Rtn and KQuant take models of PyTorch."""
+    import olive
+    from olive.model import ONNXModelHandler
+    from olive.passes.olive_pass import create_pass_from_dict
+    known = json.loads((pathlib.Path(olive.__file__).parent / "olive_config.json").read_text())["passes"]
+
+    def writer(name, **how):
+        def write(path):
+            module, _, type_of_pass = known[name]["module_path"].rpartition(".")
+            one = create_pass_from_dict(getattr(importlib.import_module(module), type_of_pass), how, disable_search=True)
+            with tempfile.TemporaryDirectory() as folder:
+                onnx.save(onnx.load(one.run(ONNXModelHandler(model_path=model), f"{folder}/out").model_path), path)
+        return write
+    for bits in (4, 8):
+        yield f"Olive OnnxBlockWiseRtnQuantization, {bits} bits, table too", writer("OnnxBlockWiseRtnQuantization", bits=bits, block_size=32, is_symmetric=False)
+    yield "Olive OnnxBlockWiseRtnQuantization, 4 bits, symmetric, table too", writer("OnnxBlockWiseRtnQuantization", bits=4, block_size=32)
+    yield "Olive OnnxHqqQuantization", writer("OnnxHqqQuantization", block_size=32)
+    for bits in (4, 8):
+        yield f"Olive OnnxKQuantQuantization, {bits} bits", writer("OnnxKQuantQuantization", bits=bits, block_size=32)
+    yield "Olive OnnxBnb4Quantization, nf4", writer("OnnxBnb4Quantization", precision="nf4")
+    yield "Olive OnnxDynamicQuantization", writer("OnnxDynamicQuantization")
+    yield "Olive OnnxDynamicQuantization, per_channel", writer("OnnxDynamicQuantization", per_channel=True)
+
+
+def others(model, calibration):
+    """Peers of packages that may be missing"""
+    for package, of in (("nncf", lambda: nncf_peers(model, calibration)), ("olive", lambda: olive_peers(model))):
+        if importlib.util.find_spec(package):
+            yield from of()
+        else:
+            print(f"({package} is not installed: its rows are left out)", file=sys.stderr)
+
+
 def nodes_of_8_bits(quasar, model, scheme, path):
     subprocess.run([quasar, "quantize", model, "-o", path, "--scheme", scheme], check=True, capture_output=True)
     found = [node for node in onnx.load(path).graph.node if node.op_type == "MatMulNBits"]
@@ -126,13 +192,13 @@ def perplexity(one, windows):
 
 
 def speed(one, base, row):
-    """-> times as fast as float, by the best runs in turns; tokens in a second"""
+    """-> times as fast as float, by the best runs in turns; tokens in a second, both of the processor's time, as others may use the machine"""
     times = ([], [])
     for _ in range(60):
         for each, into in ((base, times[0]), (one, times[1])):
-            start = time.perf_counter()
+            start = time.process_time()
             each.run(None, {"input_ids": row})
-            into.append(time.perf_counter() - start)
+            into.append(time.process_time() - start)
     return min(times[0]) / min(times[1]), row.size / min(times[1])
 
 
@@ -162,7 +228,7 @@ def main():
     with tempfile.TemporaryDirectory() as temporary:
         out = str(pathlib.Path(temporary) / "out.onnx")
         eight = {name: nodes_of_8_bits(quasar, model, name, out) for name in MIXED}
-        for name, write in peers(model, calibration, eight):
+        for name, write in itertools.chain(peers(model, calibration, eight), others(model, calibration)):
             if not wanted(name):
                 continue
             start = time.time()

@@ -189,8 +189,8 @@ def pipeline_samples(model: Any, inputs: Mapping[str, Any], *, start: Union[int,
     inputs, start, end, tokens, ids, logits: as generate() has them. texts: the right tokens of each sample, without start and end; None: those that
       the float models write.
     -> the inputs, the decoder's tokens by the pipeline's name (start and text, filled up with `end`), its masks, positions and empty caches, and
-      labels: the token that each place should give, -100 where none counts. Where a second decoder takes caches, it gets the last token of each
-      row, and the labels are of the places before.
+      labels: the token that each place should give, -100 where none counts. Where a second decoder takes caches, rows end with a token of half of
+      the texts or more: the second decoder gets that token, and the labels are of the places before.
     """
     pipeline = model if isinstance(model, Pipeline) else Pipeline(model)
     writer = _Writer(pipeline, start, end, tokens, ids, logits)
@@ -207,14 +207,18 @@ def pipeline_samples(model: Any, inputs: Mapping[str, Any], *, start: Union[int,
         labels[row, first:first + len(text) + 1] = [*text, writer.end]
     out = {name: numpy.concatenate([row[name] for row in rows]) for name in rows[0]}
     computed = {value for part in pipeline._parts for value in part.outputs.values()}
-    cut = length if len(writer.decoders) == 1 else length - 1
+    cut = length
+    if len(writer.decoders) == 2:  # behind the longest text it would read nothing but `end`
+        cut = first + sorted(map(len, written))[len(written) // 2]
+        length = cut + 1
+        labels = labels[:, :cut]
     if cut < 1:
-        raise ValueError("all texts are empty, so that the second decoder has no token to read")
+        raise ValueError("half of the texts or more are empty, so that the second decoder has no token to read")
     for part, begin, stop in zip(writer.decoders, (0, cut), (cut, length)):
         for own, value in part.inputs.items():
             if value not in computed and value not in out:
                 out[value] = writer.given(part, own, {}, {}, given[:, begin:stop], begin)
-    return {**out, "labels": labels[:, :cut]}
+    return {**out, "labels": labels}
 
 
 def _edits(one: Sequence[Any], other: Sequence[Any]) -> int:

@@ -1,5 +1,6 @@
 #include "quasar/eval/head.hpp"
 
+#include "quasar/base/as_written.hpp"
 #include "quasar/base/names.hpp"
 #include "quasar/eval/decoder.hpp"
 
@@ -26,7 +27,7 @@ Head unknown(const HeadFacts& facts, const std::vector<Claim>& sure, const std::
   if (!possible.empty()) return {"", "it could be " + listed(possible, ", or ")};
   std::vector<std::string> outputs;
   for (const auto& output : facts.outputs()) outputs.push_back(in_words(output));
-  return {"", "no kind of head fits " + joined(outputs)};
+  return {"", "no kind of head fits " + joined(folded(outputs))};
 }
 
 }  // namespace

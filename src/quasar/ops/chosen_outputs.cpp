@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "quasar/base/as_written.hpp"
 #include "quasar/base/names.hpp"
 #include "quasar/graph/pipeline/pipeline.hpp"
 #include "quasar/ops/op.hpp"
@@ -142,9 +143,9 @@ std::vector<std::string> judged_of(const graph::Model& reference, const graph::M
 }
 
 std::string in_words(const ChosenOutputs& chosen) {
-  std::string echoes = chosen.echoes.empty() ? "" : "not judged, as inputs that are handed on: " + joined(chosen.echoes);
+  std::string echoes = chosen.echoes.empty() ? "" : "not judged, as inputs that are handed on: " + joined(folded(chosen.echoes));
   if (!chosen.crossing.empty())
-    echoes += (echoes.empty() ? "" : "; ") + ("not judged, as a later model reads them: " + joined(chosen.crossing));
+    echoes += (echoes.empty() ? "" : "; ") + ("not judged, as a later model reads them: " + joined(folded(chosen.crossing)));
   if (chosen.outputs.empty()) return echoes;
   return (echoes.empty() ? "" : echoes + "; ") + "the size of " + joined(chosen.outputs) + " depends on the data (" +
          joined(chosen.choosers) + "); " +

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include "quasar/base/as_written.hpp"
+
 namespace quasar {
 namespace {
 
@@ -155,6 +157,20 @@ TEST(Names, SomeOfMany) {
   EXPECT_EQ(some_names("", {"a", "b"}), "'a', 'b'");
   EXPECT_EQ(some_names("mode3", {"zzz", "mode2"}), "'mode2', 'zzz'");
   EXPECT_EQ(some_names("", std::vector<std::string>(12, "a")), "'a', 'a', 'a', 'a', 'a', 'a', 'a', 'a', 'a', 'a' and 2 more");
+}
+
+// Caches of layers, each with a shape.
+TEST(Names, NumberedOnesAreFolded) {
+  EXPECT_EQ(folded({"present.0.key [1,8]", "present.0.value [1,8]", "present.1.key [1,8]", "present.1.value [1,8]",
+                    "logits [1,9]", "present.2.key [1,8]"}),
+            (std::vector<std::string>{"present.{0…2}.key [1,8]", "present.{0…1}.value [1,8]", "logits [1,9]"}));
+  EXPECT_EQ(folded({"past.9.k <- present.9.k", "past.10.k <- present.10.k"}),
+            std::vector<std::string>{"past.{9…10}.k <- present.{9…10}.k"});
+  const std::vector<std::string> apart{
+      "a.0.b.0", "a.0.b.1", "a.1.b.1", "a.3.b.1", "a", "a", "past.5 <- present.6", "past.6 <- present.8"};
+  EXPECT_EQ(folded(apart), (std::vector<std::string>{"a.0.b.{0…1}", "a.1.b.1", "a.3.b.1", "a", "a", "past.5 <- present.6",
+                                                     "past.6 <- present.8"}));
+  EXPECT_EQ(folded({"x99999999999999999999", "x100000000000000000000"}).size(), 2u);
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <iostream>
 #include <map>
 
+#include "quasar/base/as_written.hpp"
 #include "quasar/base/names.hpp"
 #include "quasar/base/printable.hpp"
 #include "quasar/base/special_files.hpp"
@@ -122,8 +123,8 @@ class Inspect final : public Command {
     std::cout << facts["model"].get<std::string>() << ": " << facts["parameters"] << " parameters, " << facts["bytes"]
               << " bytes, opset " << facts["opset"] << "\n  needs  " << runtime::needs_in_words(facts["needs"]) << "\n";
     if (facts.contains("models")) print_models(facts["models"]);
-    for (const auto& input : facts["inputs"]) std::cout << "  input  " << input.get<std::string>() << "\n";
-    for (const auto& output : facts["outputs"]) std::cout << "  output " << output.get<std::string>() << "\n";
+    for (const auto& input : folded(facts["inputs"])) std::cout << "  input  " << input << "\n";
+    for (const auto& output : folded(facts["outputs"])) std::cout << "  output " << output << "\n";
     if (facts.contains("head")) print_head(facts["head"]);
     if (facts.contains("chosen_outputs")) std::cout << "outputs: " << facts["chosen_outputs"]["why"].get<std::string>() << "\n";
     if (facts.contains("rules")) {
@@ -143,8 +144,9 @@ class Inspect final : public Command {
     for (const auto& model : models) {
       std::cout << "  model  " << model["name"].get<std::string>() << " (" << model["file"].get<std::string>()
                 << "): " << model["operators"] << " operators";
-      for (const auto& [input, from] : model["inputs"].items()) std::cout << ", " << input << " <- " << from.get<std::string>();
-      std::cout << "\n";
+      std::vector<std::string> inputs;
+      for (const auto& [input, from] : model["inputs"].items()) inputs.push_back(input + " <- " + from.get<std::string>());
+      std::cout << ", " << joined(folded(inputs)) << "\n";
     }
   }
 
