@@ -92,9 +92,11 @@ void judge_answers(const Judged& judged, Quality& quality) {
   if (!answers || answers->samples == 0) return;
   quality.answers = {answers->metric, judged.evaluator.samples(), answers->samples, answers->share, answers->mean};
   if (answers->share >= judged.aim.least_agreement) return;
-  // Where float is not sure itself, half of the answers may change.
+  // Where float is not sure itself, half of the answers may change. Which of them do is not known: either all that may be lost
+  // are sure ones, or no more than half of those that least_agreement lets go.
   const double sure = static_cast<double>(answers->samples) / static_cast<double>(judged.evaluator.samples());
-  const double lost = (1 - judged.aim.least_agreement) * sure + 0.5 * (1 - sure);
+  const double may_go = (1 - judged.aim.least_agreement) * sure;
+  const double lost = std::max(may_go, 0.5 * may_go + 0.5 * (1 - sure));
   quality.goal = {
       {"criterion", "absolute"}, {"tolerable_loss", std::round(1000 * lost) / 1000}, {"metrics", {{answers->metric, 1}}}};
   quality.reasons.push_back("its answers are the float model's on " + of_float(answers->share) + " of the " +

@@ -237,6 +237,21 @@ TEST_F(Stages, AFormThatQuantizesLittleDoesNotHideASlowerOneThatIsMuchBetter) {
   EXPECT_TRUE(in_need);
 }
 
+TEST_F(Stages, AFormThatOnlyStandsInIsNotRoundedInsteadOfTheWinner) {
+  job.spaces[0]["form"] = {"all", "dynamic_products"};
+  lesser_forms = {"dynamic_products"};
+  gain_of_dynamic_products = 2;
+  run();
+  ASSERT_EQ(in_stage("fine-tuning"), 12U);
+  for (const auto& trial : trials) {
+    if (trial.user_attributes.at("stage") == "fine-tuning") {
+      EXPECT_EQ(*trial.point.find("form"), "all");
+    }
+  }
+  EXPECT_EQ(best["form"], "all");
+  EXPECT_TRUE(in_need) << "0.8 instead of 2.8";
+}
+
 TEST_F(Stages, AFormThatIsLeftOutIsNotTried) {
   job.spaces[0]["form"] = {"all", "products", "dynamic"};
   left_out = {"products"};

@@ -275,14 +275,14 @@ class TwoStage final : public Strategy {
     return !quant::parse_config(words_of(space, point)).activation.dynamic;
   }
 
-  // Of all spaces and forms.
+  // Of all spaces and forms, but for those that only stand in where the winner is poor: what is rounded must be what can win.
   static std::optional<Winner> winner_of(const StrategyContext& context) {
     std::vector<search::Space> spaces = context.spaces.calibration;
     std::vector<size_t> origins;
     for (size_t i = 0; i < context.spaces.calibration.size(); ++i) origins.push_back(i);
     for (size_t i = 0; i < context.spaces.calibration.size(); ++i) {
       for (const search::Space& form : context.spaces.other_forms[i]) {
-        if (!pays(context, context.spaces.calibration[i], form)) continue;
+        if (is_lesser(context, default_point(form)) || !pays(context, context.spaces.calibration[i], form)) continue;
         spaces.push_back(form);
         origins.push_back(i);
       }
