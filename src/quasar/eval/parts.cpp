@@ -14,6 +14,7 @@ constexpr int64_t most_slices = 4096;              // longer axes are places, an
 constexpr size_t enough_values = size_t{1} << 24;  // to tell slices apart: beyond them, further samples are not looked at
 constexpr double rounding = 1e-6;                  // of values that are probabilities but for float arithmetic
 constexpr double nothing = 1e-7;                   // of the largest size: below it float32 sums hold no digits
+constexpr size_t most_values = size_t{1} << 22;    // of a sample, to look at each between samples: 64 MB
 constexpr size_t enough_samples = 8;               // to say how much values vary between them
 
 // What one slice along an axis holds, over all samples.
@@ -150,7 +151,7 @@ void OutputParts::measure_spreads(const Samples& samples) {
   const auto& shapes = samples.layout(0).outputs;
   for (size_t i = 1; i < samples.count; ++i)
     if (samples.layout(i).outputs != shapes) return;
-  if (samples.count < enough_samples) return;
+  if (samples.count < enough_samples || samples.values(0).size() > most_values) return;
   // Of each value, by Welford's recurrence: the mean so far, and the squares of what differs from it.
   std::vector<double> mean(samples.values(0).size()), squares(mean.size());
   for (size_t i = 0; i < samples.count; ++i) {

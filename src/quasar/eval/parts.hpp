@@ -38,8 +38,8 @@ class OutputParts {
     std::function<const Layout&(size_t)> layout;
     std::function<std::span<const float>(size_t)> values;
   };
-  // Axes whose length differs between samples tell no parts. Spreads are known where all samples have the same shapes, and are
-  // 8 or more.
+  // Axes whose length differs between samples tell no parts. Spreads are known of 8 samples and more, where all have the same
+  // shapes and at most 4 million values.
   explicit OutputParts(const Samples& samples);
 
   const std::vector<OutputPart>& all() const { return parts_; }

@@ -169,12 +169,20 @@ bool counts(const Aim& aim, const Json& metrics) {
          std::ranges::any_of(aim.criterion->parts, [&](const auto& part) { return metrics.contains(part.metric); });
 }
 
+// Not above the number, so that the goal is met where the verdict is.
+double in_three_digits(double number) {
+  if (!(number > 0)) return number;
+  const double scale = std::pow(10, 2 - std::floor(std::log10(number)));
+  const double steps = number * scale;
+  return (std::abs(steps - std::round(steps)) < 1e-6 ? std::round(steps) : std::floor(steps)) / scale;
+}
+
 // Relative error of the worst part at which no part's errors are doubtful beside what it varies.
 double tolerable_error(const Quality& quality) {
   double out = tolerable_part;
   for (const auto& part : quality.parts)
     if (part.of_spread && *part.of_spread > doubtful) out = std::min(out, doubtful * part.relative / *part.of_spread);
-  return std::round(1000 * out) / 1000;
+  return in_three_digits(out);
 }
 
 // Metric parts is a mean over samples, and the verdict a root of sums over all of them, in which bad samples weigh more: so much
@@ -186,8 +194,7 @@ double tolerable_mean(const Judged& judged, const Quality& quality) {
   for (const auto& part : quality.parts) worst = std::max(worst, part.relative);
   if (metric == judged.scores.end() || !(metric->second.value > 0) || !std::isfinite(worst) || worst <= metric->second.value)
     return tolerable;
-  constexpr double least = 0.001;
-  return std::max(least, std::round(tolerable * metric->second.value / worst / least) * least);
+  return in_three_digits(tolerable * metric->second.value / worst);
 }
 
 // As a shell takes it.

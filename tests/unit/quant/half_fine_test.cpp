@@ -119,6 +119,44 @@ TEST(HalfFine, PositionsBeforeTheyBecomeWholeNumbers) {
   EXPECT_FALSE(kept.contains("Sigmoid_0"));
 }
 
+// The position passes another operator before its whole part is taken off.
+TEST(HalfFine, APositionIsOneBehindWhatMovesIt) {
+  Builder b;
+  const auto place = b.node("Mul", {b.conv(b.input("x", {1, 16, 4, 4}), 16, 16, 3), number(b, 7)});
+  const auto cell = b.node("Floor", {place});
+  const auto shape = b.constant(Tensor::of<int64_t>({2}, {1, 256}));
+  const auto model = b.finish({b.node("Sub", {b.node("Reshape", {place, shape}), b.node("Reshape", {cell, shape})})});
+  EXPECT_TRUE(kept_wide(model, {{"Floor_0_out", {-5, 5}}}).contains("Sub_0"));
+}
+
+// What a quotient's divisor keeps in float32 is a position, too.
+TEST(HalfFine, APositionThatIsAQuotient) {
+  Builder b;
+  const auto sum = b.conv(b.input("x", {1, 16, 4, 4}), 16, 16, 3);
+  const auto place = b.node("Div", {number(b, 1), sum});
+  const auto model = b.finish({b.node("Sub", {place, b.node("Floor", {place})})});
+  EXPECT_TRUE(kept_wide(model, {{"Conv_0_out", {-1, 1}}, {"Floor_0_out", {-5, 5}}}).contains("Sub_0"));
+}
+
+TEST(HalfFine, ScalesOfAResizeStayFloat32) {
+  Builder b;
+  const auto sum = b.conv(b.input("x", {1, 16, 4, 4}), 16, 16, 3);
+  const auto ratio = b.node("Div", {b.input("there", {4}), b.input("here", {4})});
+  const auto model = b.finish({b.node("Resize", {sum, "", ratio})});
+  EXPECT_TRUE(kept_wide(model, {{"here", {3, 12}}, {"there", {4, 16}}}).contains("Div_0"));
+}
+
+TEST(HalfFine, AClipMayMakeSmallOfLarge) {
+  const auto model = [](float most) {
+    Builder b;
+    const auto size = b.node("Abs", {b.conv(b.input("x", {1, 16, 4, 4}), 16, 16, 3)});
+    return b.finish({b.node("Div", {number(b, 1), b.clip(size, 0, most)})});
+  };
+  const Observed seen = {{"Abs_0_out", {1, 2}}, {"Clip_0_out", {0, 1}}};
+  EXPECT_TRUE(kept_wide(model(2e-5F), seen).contains("Div_0"));
+  EXPECT_FALSE(kept_wide(model(4), seen).contains("Div_0"));
+}
+
 TEST(HalfFine, WholeNumbersBeyond2048) {
   Builder b;
   const auto sum = b.conv(b.input("x", {1, 16, 4, 4}), 16, 16, 3);

@@ -96,6 +96,37 @@ TEST(HalfIslands, ConvolutionsBesideDynamicProducts) {
   EXPECT_EQ(made.initializer(graph::Index(made).node("Conv_0")->inputs[1])->type(), DataType::float16);
 }
 
+// Sums of codes and products of scales, which are written around dynamic products, may be of any size.
+TEST(HalfIslands, OnlyOperatorsOfTheFloatModelBecomeFloat16) {
+  Builder b;
+  const auto x = b.input("x", {1, 4, 32});
+  const auto keys = b.node("Transpose", {b.node("MatMul", {x, b.weights({32, 32})})}, {{"perm", std::vector<int64_t>{0, 2, 1}}});
+  const graph::Model model = b.finish({b.node("MatMul", {b.node("MatMul", {x, b.weights({32, 32})}), keys})});
+  Json words = words_of_scheme("dynamic");
+  words["high_precision_dtype"] = "fp16";
+  const graph::Model made = arm_file(model, parse_config(words));
+  const graph::Index index(model);
+  EXPECT_EQ(count_of_type(made, "MatMulInteger"), 2U);
+  EXPECT_TRUE(in_half(made).contains("MatMul_2"));
+  for (const auto& name : in_half(made)) EXPECT_NE(index.node(name), nullptr) << name;
+}
+
+// A constant of −3e38 in an operator without a kernel stays what it is, and a Cast to float16 would make −∞ of it.
+TEST(HalfIslands, AMaskInFloat32IsReadAsSuch) {
+  Builder b;
+  const auto x = b.input("x", {1, 4, 32});
+  const auto seen = b.input("seen", {1, 4, 4}, DataType::boolean);
+  const auto keys = b.node("Transpose", {b.node("MatMul", {x, b.weights({32, 32})})}, {{"perm", std::vector<int64_t>{0, 2, 1}}});
+  const auto scores = b.node("MatMul", {x, keys});
+  const auto mask = b.node("Where", {seen, b.constant(Tensor::scalar(0.0F)), b.constant(Tensor::scalar(-3.4e38F))});
+  const graph::Model model = b.finish({b.node("Softmax", {b.node("Add", {scores, mask})})});
+  Json words = words_of_scheme("dynamic");
+  words["high_precision_dtype"] = "fp16";
+  const std::set<std::string> halves = in_half(arm_file(model, parse_config(words)));
+  EXPECT_TRUE(halves.contains("MatMul_1"));
+  EXPECT_FALSE(halves.contains("Add_0"));
+}
+
 TEST(HalfIslands, SuchFilesRunAndAreNearTheSameInFloat32) {
   for (const char* function : {"MaxPool", "Sigmoid"}) {
     const graph::Model model = in_the_middle(function);

@@ -60,7 +60,9 @@ struct Stages : testing::Test {
         stop.request_stop();
         throw Cancelled("killed");
       }
-      const double value = score(words_of(spaces.all, trial.point()));
+      const Json words = words_of(spaces.all, trial.point());
+      if (!failing.empty() && words.value("form", "") == failing) throw Error("this form fails");
+      const double value = score(words);
       const double sign = direction == Direction::minimize ? 1 : -1;
       return {.values = {sign * value}, .candidate = value < good_enough};
     };
@@ -90,6 +92,7 @@ struct Stages : testing::Test {
   double offset = 0, gain_of_dynamic = 3, gain_of_dynamic_products = 0.3;
   std::optional<int64_t> in_need;
   std::vector<std::string> left_out = {};
+  std::string failing = {};  // a form that no model can be made in
   Job job;
   std::vector<search::Trial> trials;
   Json best;
@@ -250,6 +253,15 @@ TEST_F(Stages, AFormThatOnlyStandsInIsNotRoundedInsteadOfTheWinner) {
   }
   EXPECT_EQ(best["form"], "all");
   EXPECT_TRUE(in_need) << "0.8 instead of 2.8";
+}
+
+TEST_F(Stages, AFormThatOnlyStandsInIsRoundedWhereNoOtherWorks) {
+  job.spaces[0]["form"] = {"all", "dynamic_products"};
+  lesser_forms = {"dynamic_products"};
+  failing = "all";
+  run();
+  EXPECT_GT(in_stage("fine-tuning"), 0U);
+  EXPECT_EQ(best["form"], "dynamic_products");
 }
 
 TEST_F(Stages, AFormThatIsLeftOutIsNotTried) {

@@ -55,8 +55,12 @@ class HalfChoice {
     for (const auto& node : model_.nodes) {
       const bool has_row = is_candidate(node);
       if (plan_.half_islands && runs_on_codes(node)) out.nodes.insert(node.name);
-      const WhyWide why = !has_row ? WhyWide::none : why_wide(node);
-      if (has_row && why == WhyWide::none && hides(node)) masking_.push_back(node.name);
+      WhyWide why = !has_row ? WhyWide::none : why_wide(node);
+      const bool hides_itself = hides(node), reads_real = reads_real_mask(node);
+      if (has_row && why == WhyWide::none && reads_real) why = WhyWide::large;
+      const bool in_half = has_row && why == WhyWide::none;
+      if (!in_half && (hides_itself || reads_real)) real_masks_.insert(node.outputs.begin(), node.outputs.end());
+      if (in_half && hides_itself) masking_.push_back(node.name);
       if (why == WhyWide::none) continue;
       out.nodes.insert(node.name);
       by_reason[why].push_back(node.name);
@@ -103,7 +107,8 @@ class HalfChoice {
     const auto found = seen_.find(value);
     if (found == seen_.end() || (found->second.count == 0 && !found->second.given)) return std::nullopt;
     const bool hides = found->second.not_finite > 0 || found->second.range.low < -furthest_in_half;
-    if (hides && masks_.contains(value)) return std::nullopt;  // other numbers hide in float16
+    // Other numbers hide in float16. In islands constants stay as they are, and samples may have hidden nothing.
+    if (masks_.contains(value) && (hides || plan_.half_islands)) return std::nullopt;
     if (found->second.not_finite > 0) return of_unknown_size;
     if (const auto& given = found->second.given; given && !given->range) return most_steps * given->scale;
     const stats::Range& range = found->second.range;
@@ -214,6 +219,12 @@ class HalfChoice {
         numbers, [few](float number) { return std::abs(number) <= furthest_in_half && (!few || fits_half(number)); });
   }
 
+  // A mask whose numbers were written as they are, since the operator with the constant keeps float32.
+  bool reads_real_mask(const graph::Node& node) const {
+    return std::ranges::any_of(node.inputs,
+                               [&](const auto& input) { return masks_.contains(input) && real_masks_.contains(input); });
+  }
+
   bool hides(const graph::Node& node) const {
     return std::ranges::any_of(node.inputs, [&](const auto& input) {
       const Tensor* const constant = model_.initializer(input);
@@ -223,7 +234,7 @@ class HalfChoice {
 
   // Whether it is what a mask hides by: zeros, and numbers that float16 does not reach.
   bool masks(const graph::Node& node, const Tensor& constant) const {
-    if (!masks_.contains(node.outputs.front()) || constant.type() != DataType::float32) return false;
+    if (plan_.half_islands || !masks_.contains(node.outputs.front()) || constant.type() != DataType::float32) return false;
     const auto numbers = constant.as<float>();
     const auto hides = [](float x) { return x < -furthest_in_half; };
     return std::ranges::any_of(numbers, hides) && std::ranges::all_of(numbers, [&](float x) { return x == 0 || hides(x); });
@@ -278,6 +289,7 @@ class HalfChoice {
   std::map<std::string, double> sizes_;
   std::map<std::string, Fine> fine_;  // nodes that must not round to float16
   std::vector<std::string> masking_;  // nodes in float16 whose constants hide
+  std::set<std::string> real_masks_;  // values, with numbers beyond float16
 };
 
 }  // namespace

@@ -40,7 +40,12 @@ class FineSearch {
       if (is_any(node, {"Sin", "Cos"}) && known_.most(node.inputs[0]) > largest_angle)
         keep_with_its_sources(node, 0, Fine::position);
       if (is_any(node, {"Floor", "Ceil", "Round"}) || casts_to_integers(node)) lead_to(node.inputs[0], Fine::position);
-      if (is_any(node, {"GridSample", "RoiAlign", "MaxRoiPool"})) lead_to(node.inputs[1], Fine::position);
+      if (is_any(node, {"GridSample", "RoiAlign", "MaxRoiPool", "Upsample"}) && node.inputs.size() > 1)
+        lead_to(node.inputs[1], Fine::position);
+      const bool reads_sizes = is_any(node, {"Resize"}), counts = is_any(node, {"Range"});
+      if (counts) keep(node, Fine::position);
+      for (size_t k = counts ? 0 : 1; (counts || reads_sizes) && k < node.inputs.size(); ++k)
+        lead_to(node.inputs[k], Fine::position);
     }
     add_whole_numbers();
     return std::move(out_);
@@ -65,8 +70,14 @@ class FineSearch {
   }
 
   void keep_with_its_sources(const graph::Node& node, size_t input, Fine why) {
-    out_.emplace(node.name, why);
+    keep(node, why);
     lead_to(node.inputs[input], why);
+  }
+
+  // A position is one whatever else it is.
+  void keep(const graph::Node& node, Fine why) {
+    Fine& known = out_.emplace(node.name, why).first->second;
+    if (why == Fine::position) known = why;
   }
 
   // The operators that the value comes from, up to the first that does not carry on what it reads.
@@ -79,7 +90,7 @@ class FineSearch {
       const graph::Node* const writer = index_.producer(next);
       const bool enough = why == Fine::small && known_.least(next) >= least_in_half;
       if (writer == nullptr || !floats_.contains(next) || enough || known_.in_codes(next) || !seen.insert(next).second) continue;
-      out_.emplace(writer->name, why);
+      keep(*writer, why);
       if (!carries(*writer)) continue;
       for (const size_t input : half_inputs(*writer)) open.push_back(writer->inputs[input]);
     }
@@ -88,7 +99,7 @@ class FineSearch {
   // Behind casts from integers, and what rounds to them, and what computes with such numbers alone: what reads them beyond 2048,
   // and what joins them and positions, as a position less its whole part.
   void add_whole_numbers() {
-    std::set<std::string> wholes;
+    std::set<std::string> wholes, positions;
     for (const auto& node : model_.nodes) {
       if (node.outputs.empty() || !floats_.contains(node.outputs[0])) continue;
       const bool makes_them =
@@ -98,16 +109,18 @@ class FineSearch {
       const auto is_whole_or_constant = [&](size_t k) { return is_whole(k) || model_.initializer(node.inputs[k]) != nullptr; };
       const bool reads_large =
           std::ranges::any_of(inputs, [&](size_t k) { return is_whole(k) && known_.most(node.inputs[k]) > largest_whole; });
-      if (reads_large) out_.emplace(node.name, Fine::position);
-      const auto is_position = [&](size_t k) {
-        const graph::Node* const writer = index_.producer(node.inputs[k]);
-        const auto found = writer == nullptr ? out_.end() : out_.find(writer->name);
-        return !is_whole(k) && found != out_.end() && found->second == Fine::position;
-      };
+      if (reads_large) keep(node, Fine::position);
       const bool reads_any = std::ranges::any_of(inputs, is_whole);
-      if (reads_any && carries(node) && std::ranges::any_of(inputs, is_position)) out_.emplace(node.name, Fine::position);
+      const bool reads_position = std::ranges::any_of(inputs, [&](size_t k) { return positions.contains(node.inputs[k]); });
+      if (reads_any && carries(node) && reads_position) keep(node, Fine::position);
       const bool of_them = reads_any && carries(node) && std::ranges::all_of(inputs, is_whole_or_constant);
-      if (makes_them || of_them) wholes.insert(node.outputs.begin(), node.outputs.end());
+      const auto found = out_.find(node.name);
+      const bool is_position = (found != out_.end() && found->second == Fine::position) || (reads_position && carries(node));
+      if (makes_them || of_them) {
+        wholes.insert(node.outputs.begin(), node.outputs.end());
+      } else if (is_position) {
+        positions.insert(node.outputs.begin(), node.outputs.end());
+      }
     }
   }
 

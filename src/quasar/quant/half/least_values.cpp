@@ -83,13 +83,17 @@ class LeastValues {
         squares(node))
       return 0;
     if (node.is("Sqrt")) return std::sqrt(std::max(0.0, low(node, 0)));
-    if (node.is("Clip")) return std::max(low(node, 0), node.inputs.size() > 1 ? low(node, 1) : nothing);
+    if (node.is("Clip")) {
+      const double least = std::max(low(node, 0), low(node, 1));
+      return node.inputs.size() > 2 && !node.inputs[2].empty() ? std::min(least, low(node, 2)) : least;
+    }
     if (node.is("Relu")) return std::max(0.0, low(node, 0));
     std::vector<double> lows;
     for (const size_t input : half_inputs(node)) lows.push_back(low(node, input));
     if (lows.empty()) return nothing;
     if (node.is("Max")) return *std::ranges::max_element(lows);
     const double least = *std::ranges::min_element(lows);
+    if (node.is("AveragePool") && node.integer("count_include_pad", 0) != 0) return least >= 0 ? 0 : nothing;
     if (any({"Add", "Sum"})) return lows.size() == 1 || least > nothing ? sum_of(lows) : nothing;
     if (any({"Min", "Where", "Mean", "ReduceMean", "ReduceMax", "ReduceMin", "AveragePool", "GlobalAveragePool", "MaxPool",
              "GlobalMaxPool"}))

@@ -224,10 +224,22 @@ class Converting {
 
 }  // namespace
 
+// What stays float32 in islands: also what was written around codes, as the sums and scales of dynamic products, which are of any
+// size.
+static std::set<std::string> all_but_float_nodes(const graph::Model& model, const graph::Model& made, const Plan& plan) {
+  std::set<std::string> of_the_model, out = *plan.half_but;
+  for (const auto& node : model.nodes) of_the_model.insert(node.name);
+  for (const auto& node : made.nodes) {
+    if (!of_the_model.contains(node.name)) out.insert(node.name);
+  }
+  return out;
+}
+
 graph::Model written(const graph::Model& model, const Plan& plan) {
   graph::Model qdq = apply(model, plan);
   write_as(qdq, plan.written_as);
-  if (plan.half_but) write_half(qdq, *plan.half_but, plan.half_islands);
+  if (plan.half_but)
+    write_half(qdq, plan.half_islands ? all_but_float_nodes(model, qdq, plan) : *plan.half_but, plan.half_islands);
   return plan.format == Format::qdq ? qdq : Converting(std::move(qdq), plan).run();
 }
 

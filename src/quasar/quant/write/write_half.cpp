@@ -78,7 +78,11 @@ class HalfWriting {
   void drop_small_islands() {
     std::map<std::string, std::string> first;  // node -> one of its island, up to that which stands for itself
     const auto island_of = [&](std::string name) {
-      while (first.at(name) != name) name = first.at(name);
+      while (first.at(name) != name) {
+        std::string& above = first.at(name);
+        above = first.at(above);  // halves the way for whoever asks next
+        name = above;
+      }
       return name;
     };
     for (const auto& node : before_.nodes) {

@@ -276,13 +276,20 @@ class TwoStage final : public Strategy {
   }
 
   // Of all spaces and forms, but for those that only stand in where the winner is poor: what is rounded must be what can win.
+  // Where nothing else worked, these too.
   static std::optional<Winner> winner_of(const StrategyContext& context) {
+    const auto found = winner_of(context, [&](const search::Space& form) { return !is_lesser(context, default_point(form)); });
+    return found ? found : winner_of(context, [](const search::Space&) { return true; });
+  }
+
+  static std::optional<Winner> winner_of(const StrategyContext& context,
+                                         const std::function<bool(const search::Space&)>& may_win) {
     std::vector<search::Space> spaces = context.spaces.calibration;
     std::vector<size_t> origins;
     for (size_t i = 0; i < context.spaces.calibration.size(); ++i) origins.push_back(i);
     for (size_t i = 0; i < context.spaces.calibration.size(); ++i) {
       for (const search::Space& form : context.spaces.other_forms[i]) {
-        if (is_lesser(context, default_point(form)) || !pays(context, context.spaces.calibration[i], form)) continue;
+        if (!may_win(form) || !pays(context, context.spaces.calibration[i], form)) continue;
         spaces.push_back(form);
         origins.push_back(i);
       }
