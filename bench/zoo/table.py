@@ -153,12 +153,14 @@ def task_lost(rows):
 
 def right_answers(rows):
     lines = ["", "## Right answers", "On samples that neither calibration nor the search saw. Where right answers are known: classes of photographs, drawn text, how lines and pages were turned.", "",
-             "| model | counted | samples | float | search | quantize_static | quantize_dynamic |", "| --- " * 7 + "|"]
+             "| model | counted | samples | float | search | quantize_static | quantize_dynamic | seconds of the search |", "| --- " * 8 + "|"]
     share = lambda value: f"{100 * value:.1f} %" if value is not None else "–"
     for name, row in rows.items():
         if row.get("float", {}).get("right") is None: continue
         count, what, *_ = truth.TRUTHS[name]
-        lines.append(f"| {name} | {what} | {count} | {share(row['float']['right'])} | " + " | ".join(share(row["jobs"].get(job, {}).get("right")) for job in ("search", *PEERS)) + " |")
+        search = row["jobs"]["search"]
+        peers = " | ".join(share(row["jobs"].get(job, {}).get("right")) for job in PEERS)
+        lines.append(f"| {name} | {what} | {count} | {share(row['float']['right'])} | {share(search.get('right'))} ({search.get('quality')}) | {peers} | {search['seconds']:.0f} |")
     return lines
 
 
