@@ -7,7 +7,7 @@ import logging
 import os
 import tempfile
 from pathlib import Path
-from typing import Any, Callable, Dict, Iterator, List, Mapping, Optional, Sequence, TextIO, Union
+from typing import Any, Callable, Dict, Iterator, List, Mapping, Optional, Sequence, TextIO, Tuple, Union
 
 from . import _core
 from ._evaluators import Scored, caller, kind_of
@@ -287,6 +287,34 @@ def _run(words: _Words, model: Model, base: str, on_trial: Optional[Callable[[Ma
         return found
 
 
+def _opened(caller: str, model: Optional[Model], config: Union[None, str, "os.PathLike[str]", Mapping[str, Any]],
+            keys: Dict[str, Any]) -> Tuple[_Words, Model, str, str]:
+    """-> a configuration's words with the keys that win over them, the model, the folder that its paths start from, its file or ""."""
+    base, file = os.getcwd(), ""
+    words: Dict[str, Any] = {}
+    if isinstance(config, (str, os.PathLike)):
+        file = os.fspath(config)
+        base = str(Path(config).absolute().parent)
+        words = _core.read_words(os.fspath(config))
+        if "model_input" in words and model is None:
+            model = Path(base, words["model_input"])
+        elif "models" in words and model is None and "models" not in keys:
+            model = _models_from(words["models"], base)
+        for key in ("output_dir",):
+            if isinstance(keys.get(key), (str, os.PathLike)):
+                keys[key] = str(Path(keys[key]).absolute())
+    elif config is not None:
+        words = dict(config)
+        model = words.get("model_input") if model is None else model
+    if keys.get("models") is not None or (model is None and words.get("models") is not None):
+        if model is not None:
+            raise TypeError("model and models are given; keep one of them: model for one model, models for several")
+        model = keys.get("models") or words["models"]
+    if model is None:
+        raise TypeError(f"{caller} needs a model")
+    return _gathered({**words, **keys}), model, base, file
+
+
 def search(model: Optional[Model] = None, calib: Samples = None, eval: Samples = None, space: Union[None, str, Mapping[str, Any], Sequence[Any]] = None, *,
            holdout: Samples = None, preset: Optional[str] = None, metric: Union[None, str, Sequence[str]] = None,
            evaluator: Union[None, str, Mapping[str, Any], Callable[..., Scored]] = None, sampler: Any = None, strategy: Any = None, stop: Any = None,
@@ -318,29 +346,7 @@ def search(model: Optional[Model] = None, calib: Samples = None, eval: Samples =
     nothing else to do; results so far are written, then KeyboardInterrupt is raised. So is what comes out of a strategy of
     yours when some trials have finished (status strategy_failed; interrupted for KeyboardInterrupt and SystemExit).
     """
-    base, file = os.getcwd(), ""
-    words: Dict[str, Any] = {}
-    if isinstance(config, (str, os.PathLike)):
-        file = os.fspath(config)
-        base = str(Path(config).absolute().parent)
-        words = _core.read_words(os.fspath(config))
-        if "model_input" in words and model is None:
-            model = Path(base, words["model_input"])
-        elif "models" in words and model is None and "models" not in keys:
-            model = _models_from(words["models"], base)
-        for key in ("output_dir",):
-            if isinstance(keys.get(key), (str, os.PathLike)):
-                keys[key] = str(Path(keys[key]).absolute())
-    elif config is not None:
-        words = dict(config)
-        model = words.get("model_input") if model is None else model
-    if keys.get("models") is not None or (model is None and words.get("models") is not None):
-        if model is not None:
-            raise TypeError("model and models are given; keep one of them: model for one model, models for several")
-        model = keys.get("models") or words["models"]
-    if model is None:
-        raise TypeError("search() needs a model")
-    gathered = _gathered({**words, **keys})
+    gathered, model, base, file = _opened("search()", model, config, keys)
     with contextlib.ExitStack() as stack:
         if workers is not None:
             refuse_launches()
@@ -461,18 +467,24 @@ def quantize(model: Model, output: Union[None, str, "os.PathLike[str]"] = None, 
 
 
 def evaluate(model: Model, data: Samples, reference: Optional[Model] = None, metric: Union[str, Sequence[str]] = "L2", *,
-             latency: bool = True, decoder: Union[str, Mapping[str, Any], None] = None, runtime: str = "onnxruntime") -> Dict[str, Any]:
+             latency: bool = True, decoder: Union[str, Mapping[str, Any], None] = None, runtime: str = "onnxruntime",
+             output_weights: Optional[Mapping[str, float]] = None) -> Dict[str, Any]:
     """Scores a model against the float model (default: itself) and the labels. A metric may have options, "topk(k=3)"; `decoder` says
-    how a detector's outputs are boxes, for mAP. `runtime`: what the models run in, "onnxruntime", "openvino" or "qnn_htp".
+    how a detector's outputs are boxes, for mAP; `output_weights`: {output: factor}, 0 leaves one out. `runtime`: what the models run in, "onnxruntime", "openvino" or "qnn_htp".
 
-    -> {"metrics": {name: {"value", "low", "high", "samples", "per_sample"}}, "bytes", "latency_ms": {"median", "p90"}}
+    -> {"metrics": {name: {"value", "low", "high", "samples", "per_sample"}}, "bytes", "latency_ms": {"median", "p90"},
+        "warnings": what speaks against the scores, in words}
     """
     gathering = Gathering()
     metrics = [metric] if isinstance(metric, str) else list(metric)
     with contextlib.ExitStack() as stack:
         path = stack.enter_context(model_file(model))
         original = "" if reference is None else stack.enter_context(model_file(reference))
-        return _core.evaluate(path, original, gathering.words(data, "data"), metrics, latency, plain(decoder, "decoder"), runtime)
+        out: Dict[str, Any] = _core.evaluate(path, original, gathering.words(data, "data"), metrics, latency, plain(decoder, "decoder"), runtime,
+                                             plain(output_weights, "output_weights"))
+    for warning in out["warnings"]:
+        logger.warning(warning)
+    return out
 
 
 def inspect(model: Model, calib: Samples = None, target: str = "") -> Dict[str, Any]:
@@ -483,15 +495,15 @@ def inspect(model: Model, calib: Samples = None, target: str = "") -> Dict[str, 
         return _core.inspect(path, target, gathering.words(calib, "calib"))
 
 
-def dry_run(model: Optional[Model] = None, calib: Samples = None, eval: Samples = None, space: Any = None, **keys: Any) -> Dict[str, Any]:
+def dry_run(model: Optional[Model] = None, calib: Samples = None, eval: Samples = None, space: Any = None, *, holdout: Samples = None,
+            preset: Optional[str] = None, metric: Union[None, str, Sequence[str]] = None, evaluator: Any = None, sampler: Any = None,
+            strategy: Any = None, stop: Any = None, config: Union[None, str, "os.PathLike[str]", Mapping[str, Any]] = None,
+            **keys: Any) -> Dict[str, Any]:
     """What search() would do with the same arguments: size of the space, number of trials, warnings; nothing is run or written."""
-    model = keys.get("models") if model is None else model
-    if model is None:
-        raise TypeError("dry_run() needs a model")
-    gathered = _gathered(keys)
-    gathered.data("calib_data_reader", calib)
-    gathered.data("eval_data_reader", eval)
-    gathered.space(space)
+    gathered, model, base, _ = _opened("dry_run()", model, config, keys)
+    for key, data in (("calib_data_reader", calib), ("eval_data_reader", eval), ("holdout_data_reader", holdout)):
+        gathered.data(key, _rooted(data))
+    _gather_arguments(gathered, space, preset, metric, evaluator, sampler, strategy, stop)
     with _model_words(model) as model_words:
         gathered.words.update(model_words)
-        return _core.dry_run(gathered.words, os.getcwd())
+        return _core.dry_run(gathered.words, base)

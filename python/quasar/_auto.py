@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from . import _core
-from ._api import SearchResult, _gathered, _run, logger
+from ._api import SearchResult, _gathered, _rooted, _run, logger
 from ._samples import Samples
 from ._words import Model, model_file
 
@@ -28,7 +28,7 @@ def auto(model: Model, data: Samples, *, labels: str = "", metric: str = "", los
     QuasarError for what cannot be read, for less than 8 samples, and for pictures of which nothing tells what values the model takes.
     """
     base = os.getcwd()
-    gathered = _gathered({"data_reader": data})
+    gathered = _gathered({"data_reader": _rooted(data)})
     said = {"labels": labels, "metric": metric, "loss": None if loss is None else float(loss), "target": target, "time": str(time),
             "output_dir": str(Path(output_dir).absolute())}
     with model_file(model) as path:

@@ -148,13 +148,15 @@ py::list split(const std::string& model, const std::string& folder) {
 }
 
 py::dict evaluate(const std::string& model, const std::string& reference, const py::object& data,
-                  const std::vector<std::string>& metrics, bool latency, const py::object& decoder, const std::string& runtime) {
+                  const std::vector<std::string>& metrics, bool latency, const py::object& decoder, const std::string& runtime,
+                  const py::object& output_weights) {
   const api::EvaluateOptions options{.model = model,
                                      .reference = reference,
                                      .data = to_json(data),
                                      .metrics = metrics,
                                      .decoder = to_json(decoder),
                                      .latency = latency,
+                                     .output_weights = to_json(output_weights),
                                      .runtime = runtime};
   return to_python(unlocked([&] { return api::evaluate(options); }));
 }

@@ -336,6 +336,9 @@ class Running(Case):
         facts = quasar.dry_run(MODEL, self.calibration[0], self.evaluation[0], SPACE, sampler="Grid")
         self.assertEqual(facts["trials"], 4)
         self.assertEqual(list(self.folder.iterdir()), [])
+        with_more = quasar.dry_run(MODEL, self.calibration[0], self.evaluation[0], SPACE, sampler="Grid", metric=["cos", "top1"], stop={"n_trials": 3},
+                                   holdout=self.evaluation[0], evaluator=lambda path: 1.0)
+        self.assertEqual(with_more["trials"], 3)
 
     def test_mistakes(self):
         for keys, message in [({"n_trial": 3}, "did you mean 'n_trials'"), ({"sampler": "TPP"}, "unknown sampler"), ({"metric": "L3"}, "unknown metric"),

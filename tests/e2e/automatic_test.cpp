@@ -46,9 +46,30 @@ TEST_F(Automatic, OneOfFewAnswersIsNoLoss) {
   const Ran ran = automatic("--dry-run --set n_jobs=1", "calibration.npz");
   ASSERT_EQ(ran.code, 0) << ran.err;
   for (const char* text : {"# goal: lose at most 0.0224 of top1 (classes and labels; three of 134 answers",
-                           "\"tolerable_loss\": 0.0224", "# set: n_jobs=1, instead of"})
+                           "\"tolerable_loss\": 0.0224", "\"criterion\": \"absolute\"", "# set: n_jobs=1, instead of"})
     EXPECT_NE(ran.out.find(text), std::string::npos) << text << "\n" << ran.out;
   EXPECT_NE(automatic("--dry-run --loss 0.01", "calibration.npz").out.find("\"tolerable_loss\": 0.01"), std::string::npos);
+}
+
+// Whatever reads them.
+TEST_F(Automatic, OfManySamplesSomeAreTaken) {
+  const fs::path many = folder.path() / "many.yaml";
+  write_file(many, "{reader: random, count: 2500}");
+  const Ran ran = run("auto " + digits("digits.onnx") + " " + many.string() + " --dry-run --output-dir " + out.string());
+  ASSERT_EQ(ran.code, 0) << ran.err;
+  for (const char* text : {"# data: 2500 samples, 2000 of which are taken", "128 samples to calibrate on", "1372 to score on",
+                           "\"evaluation\": 1372", "\"holdout\": 500"})
+    EXPECT_NE(ran.out.find(text), std::string::npos) << text << "\n" << ran.out;
+  write_file(out / "search.yaml", ran.out);
+  const Ran again = run("search " + (out / "search.yaml").string() + " --dry-run --output-dir " + (folder.path() / "2").string());
+  EXPECT_EQ(again.code, 0) << again.err;
+}
+
+// What makes the data readable is known before they are read.
+TEST_F(Automatic, KeysOfTheDataAreTaken) {
+  const Ran ran = automatic("--dry-run --set data_reader.limit=30");
+  ASSERT_EQ(ran.code, 0) << ran.err;
+  EXPECT_NE(ran.out.find("# data: 30 samples, with labels"), std::string::npos) << ran.out;
 }
 
 TEST_F(Automatic, MistakesAreTold) {

@@ -126,13 +126,17 @@ TEST_F(OwnEvaluator, ATimeLimitLeavesOneModelAtLeast) {
          "echo 0.$n");
   const std::string evaluator =
       "search_evaluator: {command: [./score.sh, '{model}']}\ndirection: minimize\nsearch_stop_condition: {time_limit: 10}\n";
-  const Ran ran = search(evaluator);
-  ASSERT_EQ(ran.code, 0) << ran.err;
-  const Json found = result();
-  EXPECT_EQ(found["reason"], "time_limit of 10.0 s reached");
-  EXPECT_NE(found["warnings"].dump().find("one is made all the same"), std::string::npos) << found["warnings"];
-  EXPECT_EQ(found["trials"]["complete"], 1);
-  EXPECT_TRUE(fs::exists(out / "best.onnx"));
+  for (const char* more : {"", "two_stage_search: true\n"}) {
+    fs::remove(folder.path() / "count");
+    fs::remove_all(out);
+    const Ran ran = search(evaluator + more);
+    ASSERT_EQ(ran.code, 0) << ran.err;
+    const Json found = result();
+    EXPECT_EQ(found["reason"], "time_limit of 10.0 s reached");
+    EXPECT_NE(found["warnings"].dump().find("one is made all the same"), std::string::npos) << found["warnings"];
+    EXPECT_EQ(found["trials"]["complete"], 1) << more;
+    EXPECT_TRUE(fs::exists(out / "best.onnx"));
+  }
 }
 
 // The folder of temporary files is not there for a while: that is no result of whatever was being scored.

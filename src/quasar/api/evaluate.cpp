@@ -12,13 +12,15 @@ namespace quasar::api {
 Json evaluate(const EvaluateOptions& options) {
   const tune::GivenModel read = tune::given_model(options.model);
   const graph::Model& candidate = read.model;
-  const graph::Model original = options.reference.empty() ? candidate : tune::given_model(options.reference).model;
+  const graph::Model original = options.reference.empty() ? candidate : tune::reference_for(candidate, options.reference);
   const auto samples = tune::open_data(options.data, original, std::filesystem::current_path());
   eval::EvaluatorOptions how;
   how.metrics.clear();
   for (const auto& name : options.metrics) how.metrics.push_back(eval::metric_text(name));
   how.decoder = options.decoder;
-  if (options.decoder.is_null()) how.judged = ops::judged_of(original, candidate);
+  how.output_weights = options.output_weights;
+  if (options.decoder.is_null() && options.output_weights.is_null()) how.judged = ops::judged_of(original, candidate);
+  how.exact_sums = false;  // as the model runs on this processor
   how.device.library = runtime::parse_library(options.runtime);
   runtime::check_device(how.device);
   const eval::Evaluator evaluator(original, samples, how);
@@ -30,6 +32,8 @@ Json evaluate(const EvaluateOptions& options) {
                             {"high", score.high},
                             {"samples", score.samples},
                             {"per_sample", score.per_sample}};
+  out["warnings"] = Json::array();
+  if (const std::string doubt = evaluator.label_doubt(); !doubt.empty()) out["warnings"].push_back(doubt);
   if (options.latency) {
     const runtime::Latency measured = runtime::latency(candidate, *samples, {}, how.device);
     out["latency_ms"] = {{"median", measured.median_ms}, {"p90", measured.p90_ms}};

@@ -126,6 +126,9 @@ class StreamDataset final : public Labelled, public Truths {
 
   Sample at(size_t index) const override {
     const Item item = stream_.item(index);
+    if (const int64_t rows = form_.rows(item, index); rows > 1)
+      throw Error(where(index) + " holds " + std::to_string(rows) +
+                  " samples, and the first one of the data set holds one; give one sample at a time, or a list of all batches");
     learn(index, item);
     return form_.sample(item, row_, where(index));
   }

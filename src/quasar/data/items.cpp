@@ -1,6 +1,7 @@
 #include "quasar/data/items.hpp"
 
 #include <algorithm>
+#include <array>
 #include <optional>
 
 #include "quasar/data/labels.hpp"
@@ -9,10 +10,13 @@
 namespace quasar::data {
 namespace {
 
-// A row of an array, without copying: [1, the other axes].
-Tensor row_of(const Tensor& array, size_t row) {
+// A row of an array, without copying: [1, the other axes], or the other axes alone.
+Tensor row_of(const Tensor& array, size_t row, bool with_axis = true) {
   Shape shape = array.shape();
-  shape[0] = 1;
+  if (with_axis)
+    shape[0] = 1;
+  else
+    shape.erase(shape.begin());
   const auto owner = std::make_shared<const Tensor>(array);
   const size_t size = bytes_of(array.type(), count_of(shape));
   return {array.type(), shape, owner, owner->bytes().data() + row * size};
@@ -32,12 +36,25 @@ bool is_label(const std::string& name, const std::vector<graph::Value>& inputs) 
   return (name == "labels" || name == "label" || name == "y") && !feeds(name, inputs);
 }
 
-// Samples of an array: the rows of a batch, or −1 where it is one.
-int64_t rows_of(const Tensor& array, const graph::Value& input) {
-  if (!input.shape || input.shape->empty()) return -1;
-  const bool one_at_a_time = input.shape->front() <= 1;
-  if (!one_at_a_time || array.shape().size() != input.shape->size()) return -1;
-  return array.shape()[0];
+// Whether the input's first axis counts samples, as far as its size and its name tell.
+bool has_batch_axis(const graph::Value& input) {
+  if (!input.shape || input.shape->empty() || input.shape->front() > 1) return false;
+  const std::string name = input.symbols.empty() ? "" : normalized(input.symbols.front());
+  constexpr std::array others{"height", "width", "length", "time", "frames", "sequence"};
+  return std::ranges::none_of(others, [&](const char* other) { return name.find(other) != std::string::npos; });
+}
+
+// Whether the array has an axis more than the input, which counts samples then.
+bool is_stacked(const Tensor& array, const graph::Value& input) {
+  return input.shape && array.shape().size() == input.shape->size() + 1;
+}
+
+// Samples of an array: the rows of a batch, or −1 where it is one. nullopt: the input has no axis of samples, and so one array
+// for all.
+std::optional<int64_t> rows_of(const Tensor& array, const graph::Value& input) {
+  if (is_stacked(array, input)) return array.shape()[0];
+  if (!has_batch_axis(input)) return std::nullopt;
+  return array.shape().size() == input.shape->size() ? array.shape()[0] : -1;
 }
 
 }  // namespace
@@ -50,7 +67,7 @@ ItemForm::ItemForm(const Item& first, const std::vector<graph::Value>& inputs, c
   for (const auto& [name, array] : first) {
     const bool of_boxes = boxes_ && (name == "boxes" || name == "iscrowd");
     if (!is_label(name, inputs) && !of_boxes) others.push_back(name);
-    if (is_label(name, inputs) && labels_.empty()) labels_ = name;
+    if (is_label(name, inputs) && labels_.empty() && !has_fractions(array)) labels_ = name;
   }
   if (boxes_ && labels_.empty()) throw Error(where(0) + " holds boxes without labels, the class of each");
   for (const auto& input : inputs) {  // by its name; the only array of a model with one input may have any
@@ -68,12 +85,15 @@ int64_t ItemForm::rows(const Item& item, size_t index) const {
     const auto found = item.find(name);
     if (found == item.end())
       throw Error(where(index) + " holds no array '" + name + "' as the first one does; it holds " + joined(names(item)));
-    const int64_t count = rows_of(found->second, conversion.input());
-    if (rows && *rows != count)
+    const std::optional<int64_t> count = rows_of(found->second, conversion.input());
+    if (rows && count && *rows != *count)
       throw Error(where(index) + ": its arrays hold different numbers of samples (first axis of '" + name + "')");
-    rows = count;
+    if (count) rows = count;
     Shape one = found->second.shape();
-    if (count >= 0) one[0] = 1;
+    if (is_stacked(found->second, conversion.input()))
+      one.erase(one.begin());
+    else if (count.value_or(-1) >= 0)
+      one[0] = 1;
     conversion.check(found->second.type(), one, where(index));
   }
   if (boxes_ && rows.value_or(-1) > 1)
@@ -86,7 +106,9 @@ Sample ItemForm::sample(const Item& item, int64_t row, const std::string& where)
   for (const auto& [name, conversion] : columns_) {
     const auto found = item.find(name);
     if (found == item.end()) throw Error(where + " holds no array '" + name + "' as the first one does");
-    out.push_back(conversion.apply(row < 0 ? found->second : row_of(found->second, static_cast<size_t>(row)), where));
+    const bool has_rows = row >= 0 && rows_of(found->second, conversion.input()).value_or(-1) >= 0;
+    const bool with_axis = !is_stacked(found->second, conversion.input());
+    out.push_back(conversion.apply(has_rows ? row_of(found->second, static_cast<size_t>(row), with_axis) : found->second, where));
   }
   return out;
 }

@@ -1,5 +1,6 @@
 #include "quasar/data/labels.hpp"
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <optional>
@@ -8,6 +9,7 @@
 
 #include "quasar/base/error.hpp"
 #include "quasar/base/file.hpp"
+#include "quasar/data/options.hpp"
 
 namespace quasar::data {
 namespace {
@@ -45,6 +47,11 @@ std::optional<int64_t> number(const std::string& text) {
 }
 
 }  // namespace
+
+bool has_fractions(const Tensor& array) {
+  return is_floating(array.type()) &&
+         std::ranges::any_of(to_doubles(array), [](double value) { return value != std::floor(value); });
+}
 
 std::vector<int64_t> labels_of(const Tensor& array, const std::string& where) {
   const Shape& shape = array.shape();

@@ -33,6 +33,9 @@ class Labelled : public Dataset, public Named {
   Labels labels_;
 };
 
+// Whether the array holds numbers that are not whole: what a regression is to answer, and no classes.
+bool has_fractions(const Tensor& array);
+
 // One label per sample from an array [n] or [n,1] of whole numbers. Throws Error that begins with `where`.
 std::vector<int64_t> labels_of(const Tensor& array, const std::string& where);
 

@@ -129,6 +129,10 @@ struct Evaluator::Impl {
     const runtime::Runner session = runs.judged_runner(model, threads, device);
     check_inputs(session);
     weights.emplace(output_weights, session.outputs());
+    for (size_t i = 0; i < session.outputs().size(); ++i) {
+      if (weights->of(i) != 0) output_names.push_back(session.outputs()[i].name);
+    }
+    expect_one_output();
     std::vector<float> lows(count), highs(count);
     answers.resize(count);
     boxes.resize(needs(Truth::boxes) ? count : 0);
@@ -159,8 +163,14 @@ struct Evaluator::Impl {
     context = {*std::min_element(lows.begin(), lows.end()), *std::max_element(highs.begin(), highs.end()), decoder.get(),
                &*parts};
     graph_outputs = session.outputs();
-    for (size_t i = 0; i < session.outputs().size(); ++i) {
-      if (weights->of(i) != 0) output_names.push_back(session.outputs()[i].name);
+  }
+
+  void expect_one_output() const {
+    if (output_names.size() < 2) return;
+    for (const auto& [name, metric] : metrics) {
+      if (!metric->ranks_classes()) continue;
+      throw Error("metric '" + name + "' ranks the classes of one output, and the model has " + joined(output_names) +
+                  "; leave the others out, such as output_weights: {" + output_names.back() + ": 0}");
     }
   }
 

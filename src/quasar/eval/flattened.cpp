@@ -41,11 +41,12 @@ std::vector<Tensor> first_of(std::vector<Tensor> outputs, int64_t repeats) {
 
 Flattened::Flattened(std::vector<Tensor> outputs, const std::vector<graph::Value>& names, const OutputWeights& weights) {
   for (size_t i = 0; i < outputs.size(); ++i) {
-    if (outputs[i].type() == DataType::string || outputs[i].type() == DataType::undefined) {
-      throw Error("the model's output '" + names[i].name + "' holds no numbers and cannot be scored");
-    }
     const float weight = weights.of(i);
     if (weight == 0) continue;
+    if (outputs[i].type() == DataType::string || outputs[i].type() == DataType::undefined) {
+      throw Error("the model's output '" + names[i].name + "' holds no numbers and cannot be scored; output_weights: {'" +
+                  names[i].name + "': 0} leaves it out");
+    }
     Tensor output = outputs[i].type() == DataType::float32 ? std::move(outputs[i]) : converted(outputs[i], DataType::float32);
     if (weight != 1) {
       std::vector<float> values(output.as<float>().begin(), output.as<float>().end());

@@ -65,6 +65,7 @@ class QUASAR_API Metric {
   virtual bool compares_to_float() const { return needs() == Truth::none; }  // the float model itself has its best value
   virtual bool needs_decoder() const { return false; }
   virtual std::vector<WantedInput> looks_at() const { return {}; }
+  virtual bool ranks_classes() const { return false; }  // of one output: values of several have no common order
   virtual bool is_proportion() const { return false; }  // per-sample values are 0 or 1: Wilson's interval
 
   // The best value that any sample can have (0 for a distance, 1 for a share). nullopt: there is none, or the metric is no mean

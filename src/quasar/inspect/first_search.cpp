@@ -11,6 +11,7 @@
 #include "quasar/base/yaml.hpp"
 #include "quasar/data/archive.hpp"
 #include "quasar/data/dataset.hpp"
+#include "quasar/data/labels.hpp"
 #include "quasar/data/npy.hpp"
 #include "quasar/data/raw_pictures.hpp"
 #include "quasar/eval/head.hpp"
@@ -72,6 +73,12 @@ bool feeds_bytes(const Json& description, const graph::Model& model, const fs::p
   return data::NpyArray(archive.open(member), member).type() == DataType::uint8;
 }
 
+// What a regression is to answer has the names of labels, too.
+bool holds_fractions(const fs::path& npz, const std::string& array) {
+  const data::NpyArray found(data::Archive(npz).open(array + ".npy"), array);
+  return data::has_fractions(found.all());
+}
+
 // What the arrays of an npz file are: labels by their names; where the model has one input and another array is left, that is it.
 Json described_npz(const std::string& path, const fs::path& base, const graph::Model& model, const std::string& labels) {
   Json out{{"reader", "npz"}, {"path", path}};
@@ -79,7 +86,10 @@ Json described_npz(const std::string& path, const fs::path& base, const graph::M
   for (const auto& name : arrays_in(base / path)) {
     if (std::ranges::find(model.inputs, name, &graph::Value::name) != model.inputs.end()) continue;
     if (labels.empty() && is_label_name(name) && !out.contains("labels")) {
-      out["labels"] = name;
+      if (!holds_fractions(base / path, name))
+        out["labels"] = name;
+      else if (const auto& first = model.inputs.front().name; !out.contains("inputs"))
+        out["inputs"] = {{first, first}};  // so that the others are passed over
     } else if (name != labels) {
       others.push_back(name);
     }
@@ -121,21 +131,27 @@ bool is_one_number(const graph::Value& output) {
   return true;
 }
 
-// {calibration, evaluation, holdout}: of so many samples.
-Json parts_of(size_t samples) {
-  Json out{{"calibration", std::min(most_calibration, samples / 3)}, {"evaluation", "rest"}, {"seed", 0}};
-  if (samples >= enough_for_holdout) out["holdout"] = samples / 4;
-  return out;
+size_t scored(const Json& split, size_t samples) {
+  return std::min(samples, most_taken) - split["calibration"].get<size_t>() - split.value("holdout", size_t{0});
 }
 
-size_t scored(const Json& split, size_t samples) {
-  return samples - split["calibration"].get<size_t>() - split.value("holdout", size_t{0});
+// {calibration, evaluation, holdout}: of so many samples.
+Json parts_of(size_t samples) {
+  const size_t taken = std::min(samples, most_taken);
+  Json out{{"calibration", std::min(most_calibration, taken / 3)}, {"evaluation", "rest"}, {"seed", 0}};
+  if (taken >= enough_for_holdout) out["holdout"] = taken / 4;
+  if (samples > most_taken) out["evaluation"] = scored(out, samples);
+  return out;
 }
 
 class Looking {
  public:
   explicit Looking(const FirstSearchOptions& options)
-      : options_(options), model_(runtime::prepare(graph::load(options.model))), description_(described(options, model_)) {}
+      : options_(options), model_(runtime::prepare(graph::load(options.model))), description_(described(options, model_)) {
+    if (!options.set_data) return;
+    if (description_.is_string()) description_ = Json{{"path", description_}};
+    options.set_data(description_);
+  }
 
   FirstSearch run() {
     tell_model();
@@ -144,8 +160,8 @@ class Looking {
     choose_metric(scored(split, samples_->size()));
     out_.words.update({{"model_input", options_.model.string()}, {"data_reader", description_}, {"split", split}});
     tell("split: " + split["calibration"].dump() + " samples to calibrate on" +
-         (split.contains("holdout") ? ", " + split["holdout"].dump() + " that nobody sees before the end" : "") +
-         ", the rest to score on");
+         (split.contains("holdout") ? ", " + split["holdout"].dump() + " that nobody sees before the end" : "") + ", " +
+         (split["evaluation"] == "rest" ? "the rest" : split["evaluation"].dump()) + " to score on");
     choose_target();
     out_.words["search_stop_condition"] = {{"time_limit", options_.seconds}};
     out_.words["output_dir"] = options_.output_dir.string();
@@ -167,19 +183,12 @@ class Looking {
     std::string values;
     description_ = with_values(description_, model_, options_.base, values);
     samples_ = open_data(description_, model_, options_.base);
-    if (samples_->size() > most_taken) {
-      if (description_.is_string()) description_ = Json{{"path", description_}};
-      if (description_.contains("reader")) {
-        description_["limit"] = most_taken;
-        description_["seed"] = 0;
-        samples_ = open_data(description_, model_, options_.base);
-      }
-    }
     if (samples_->size() < least_taken)
       throw Error("'" + samples_->source() + "' has " + std::to_string(samples_->size()) + " samples, but at least " +
                   std::to_string(least_taken) + " are needed: a third to calibrate on, the others to score on");
     has_labels_ = samples_->label(0).has_value();
     tell("data: " + std::to_string(samples_->size()) + " samples, " +
+         (samples_->size() > most_taken ? std::to_string(most_taken) + " of which are taken, " : "") +
          (has_labels_ ? "with labels" : "without labels (--labels names their array)"));
     if (description_.is_object() && description_.contains("layout")) tell("layout: channels come last in the array");
     if (feeds_bytes(description_, model_, options_.base))
@@ -220,7 +229,7 @@ class Looking {
     // Accuracy moves in steps of one sample; of models that keep it the nearest to the float model is the best.
     out_.words["search_metric"] = "parts";
     out_.words["accuracy_criterion"] = {
-        {"criterion", relative ? "relative" : "absolute"}, {"tolerable_loss", loss}, {"metrics", {{metric, 1}}}};
+        {"criterion", relative && !of_answers ? "relative" : "absolute"}, {"tolerable_loss", loss}, {"metrics", {{metric, 1}}}};
     const bool distance = made->direction() == Direction::minimize;
     tell(std::string("goal: ") + (distance ? "" : "lose ") + "at most " + in_digits(loss, 4) +
          (relative && !of_answers ? " of the float model's " : " of ") + metric + " (" + why +

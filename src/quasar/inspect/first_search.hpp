@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -12,11 +13,12 @@ namespace quasar::tune {
 
 struct FirstSearchOptions {
   std::filesystem::path model;
-  Json data;                         // as data::open takes it
-  std::filesystem::path base = {};   // that relative paths start from
-  std::string labels = {};           // an array of a .npz file, or the file of a folder of pictures; "": found by itself
-  std::string metric = {};           // of the goal; "": chosen by what the model answers
-  std::string target = {};           // "": what its types are for on this machine
+  Json data;                                 // as data::open takes it
+  std::filesystem::path base = {};           // that relative paths start from
+  std::function<void(Json&)> set_data = {};  // changes what was taken of the data before it is opened; empty: nothing does
+  std::string labels = {};                   // an array of a .npz file, or the file of a folder of pictures; "": found by itself
+  std::string metric = {};                   // of the goal; "": chosen by what the model answers
+  std::string target = {};                   // "": what its types are for on this machine
   std::optional<double> loss = {};   // of the metric that may be lost: a share of the float model's, of a cosine in its unit.
                                      // nullopt: 0.01, what three answers are where samples are few, 0.1 of "relative"
   double seconds = 300;              // the search's time limit

@@ -1,8 +1,11 @@
 #include "quasar/job/models_key.hpp"
 
+#include <algorithm>
+
 #include "quasar/base/error.hpp"
 #include "quasar/base/names.hpp"
 #include "quasar/graph/files_of.hpp"
+#include "quasar/graph/half_to_float.hpp"
 #include "quasar/graph/load.hpp"
 #include "quasar/graph/pipeline/pipeline.hpp"
 #include "quasar/job/job.hpp"
@@ -101,6 +104,12 @@ GivenModel given_model(const fs::path& file) {
   GivenModel out{.model = joined_models(words, base), .files = files_of_models(words, base)};
   for (const auto& one : out.files) out.bytes += graph::bytes_on_disk(one);
   return out;
+}
+
+graph::Model reference_for(const graph::Model& model, const std::filesystem::path& file) {
+  graph::Model reference = given_model(file).model;
+  const bool alike = std::ranges::equal(reference.inputs, model.inputs, {}, &graph::Value::type, &graph::Value::type);
+  return alike ? reference : graph::half_to_float(std::move(reference));
 }
 
 std::vector<fs::path> files_of_given(const fs::path& file) {

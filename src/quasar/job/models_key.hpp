@@ -33,6 +33,10 @@ struct GivenModel {
 };
 GivenModel given_model(const std::filesystem::path& file);
 
+// The float model beside which a model is judged: as given_model(), or the float32 model that quantization starts from where the
+// file's is in 16-bit floating point and the model's inputs are not.
+graph::Model reference_for(const graph::Model& model, const std::filesystem::path& file);
+
 // The files of which a model where commands take one is made; those that cannot be read are left out.
 std::vector<std::filesystem::path> files_of_given(const std::filesystem::path& file);
 

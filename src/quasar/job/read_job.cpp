@@ -36,6 +36,9 @@ SampleKeys samples_of(const Options& keys) {
     throw Error("keys 'split' and 'data_reader' belong together: one of them is missing");
   if (!samples.split.is_null()) {
     if (!samples.calibration.is_null()) throw Error("calib_data_reader contradicts split: give one of them");
+    if (!samples.evaluation.is_null()) throw Error("eval_data_reader contradicts split: give one of them");
+    if (!samples.holdout.is_null() && samples.split.is_object() && samples.split.contains("holdout"))
+      throw Error("holdout_data_reader contradicts split.holdout: give one of them");
     return samples;
   }
   if (samples.calibration.is_null())
@@ -223,7 +226,7 @@ std::string metric_of_goal(const Json& words) {
     const std::string name = metric_named(objective, "search_metric", {});
     if (direction_of(name, {}) == Direction::maximize) return name;
   }
-  const Json data = words.value("eval_data_reader", Json());
+  const Json data = words.value(words.value("split", Json()).is_null() ? "eval_data_reader" : "data_reader", Json());
   return data.is_object() && data.contains("labels") ? "top1" : "cos";
 }
 

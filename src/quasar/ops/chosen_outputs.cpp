@@ -21,6 +21,12 @@ bool reshapes(const graph::Node& node) {
   return is_any(node, {"Identity", "Squeeze", "Unsqueeze", "Reshape", "Flatten", "Transpose"});
 }
 
+constexpr const char* classical = "ai.onnx.ml";  // the domain of scikit-learn's operators
+
+bool is_classical(const graph::Node& node, std::string_view type) {
+  return node.domain == classical && node.op_type == type;
+}
+
 class Finder {
  public:
   explicit Finder(const graph::Model& model) : model_(model), index_(model), floats_(float_values(model)) {
@@ -38,6 +44,8 @@ class Finder {
     for (const auto& output : model_.outputs) {
       if (is_echo(output.name)) {
         out.echoes.push_back(output.name);
+      } else if (is_label(output)) {
+        out.labels.push_back(output.name);
       } else if (crosses(output.name)) {
         out.crossing.push_back(output.name);
       } else if (chosen_.contains(output.name) && !has_known_size(output, model_)) {
@@ -46,8 +54,11 @@ class Finder {
         out.judged.push_back(output.name);
       }
     }
-    if (out.echoes.size() + out.crossing.size() == model_.outputs.size()) return {};
-    if (out.outputs.empty()) return out.echoes.empty() && out.crossing.empty() ? ChosenOutputs() : out;
+    for (const auto& scores : zipped()) {
+      if (!index_.is_output(scores)) out.judged.push_back(scores);
+    }
+    if (out.judged.empty() && out.outputs.empty()) return {};
+    if (out.outputs.empty()) return out.judged.size() == model_.outputs.size() ? ChosenOutputs() : out;
     for (const auto& output : out.outputs) follow(output);
     for (const auto& node : model_.nodes) {
       if (chooses(node) && behind_.contains(&node)) out.choosers.push_back(node.op_type + " '" + node.name + "'");
@@ -85,6 +96,55 @@ class Finder {
       value = node->inputs.front();
     }
     return std::ranges::find(model_.inputs, value, &graph::Value::name) != model_.inputs.end();
+  }
+
+  // What ZipMaps are made of.
+  std::vector<std::string> zipped() const {
+    std::vector<std::string> out;
+    for (const auto& output : model_.outputs) {
+      const graph::Node* node = index_.producer(output.name);
+      if (node != nullptr && is_classical(*node, "ZipMap")) out.push_back(node->inputs.front());
+    }
+    return out;
+  }
+
+  bool is_label(const graph::Value& output) const {
+    if (output.type == DataType::string || output.type == DataType::undefined) return true;
+    if (output.type != DataType::int64 && output.type != DataType::int32) return false;
+    const std::string scores = ranked_by(output.name);
+    if (scores.empty()) return false;
+    std::vector<std::string> others = zipped();
+    for (const auto& other : model_.outputs) {
+      if (floats_.contains(other.name)) others.push_back(other.name);
+    }
+    const std::set<std::string> same = same_order(scores);
+    return std::ranges::any_of(others, [&](const std::string& other) {
+      return std::ranges::any_of(same_order(other), [&](const std::string& value) { return same.contains(value); });
+    });
+  }
+
+  // What ArgMax ranks where the value is its place, or what stands at that place in a constant list; "" where it is not.
+  std::string ranked_by(std::string value) const {
+    for (const graph::Node* node = index_.producer(value); node != nullptr; node = index_.producer(value)) {
+      if (node->is("ArgMax")) return node->inputs.front();
+      const bool looks_up = node->is("Gather") || is_classical(*node, "ArrayFeatureExtractor");
+      if (!looks_up && !reshapes(*node) && !node->is("Cast") && !is_classical(*node, "LabelEncoder")) return "";
+      if (looks_up && varying_.contains(node->inputs.front())) return "";
+      value = node->inputs.at(looks_up ? 1 : 0);
+    }
+    return "";
+  }
+
+  // The value, and those before it whose greatest stands at the same place.
+  std::set<std::string> same_order(std::string value) const {
+    std::set<std::string> out{value};
+    for (const graph::Node* node = index_.producer(value); node != nullptr; node = index_.producer(value)) {
+      if (!reshapes(*node) && !is_any(*node, {"Softmax", "LogSoftmax", "Sigmoid", "Cast"}) && !is_classical(*node, "Normalizer"))
+        break;
+      value = node->inputs.front();
+      out.insert(value);
+    }
+    return out;
   }
 
   // The nodes through which a value comes from what chooses or orders.
@@ -144,6 +204,9 @@ std::vector<std::string> judged_of(const graph::Model& reference, const graph::M
 
 std::string in_words(const ChosenOutputs& chosen) {
   std::string echoes = chosen.echoes.empty() ? "" : "not judged, as inputs that are handed on: " + joined(folded(chosen.echoes));
+  if (!chosen.labels.empty())
+    echoes += (echoes.empty() ? "" : "; ") +
+              ("not judged, as labels of other outputs, or as they hold no numbers: " + joined(folded(chosen.labels)));
   if (!chosen.crossing.empty())
     echoes += (echoes.empty() ? "" : "; ") + ("not judged, as a later model reads them: " + joined(folded(chosen.crossing)));
   if (chosen.outputs.empty()) return echoes;

@@ -39,8 +39,8 @@ DataType fixed_type(const graph::Node& node) {
     return DataType::boolean;
   }
   if (type == "Cast") return named_type(node, "to", DataType::undefined);
-  if (among(type,
-            {"RandomNormal", "RandomUniform", "EyeLike", "HannWindow", "HammingWindow", "BlackmanWindow", "MelWeightMatrix"})) {
+  if (type == "EyeLike") return named_type(node, "dtype", DataType::undefined);  // its input's type
+  if (among(type, {"RandomNormal", "RandomUniform", "HannWindow", "HammingWindow", "BlackmanWindow", "MelWeightMatrix"})) {
     return type.ends_with("Window") || type == "MelWeightMatrix" ? named_type(node, "output_datatype", DataType::float32)
                                                                  : named_type(node, "dtype", DataType::float32);
   }

@@ -13,8 +13,13 @@ namespace {
 // The same values in the same order, whatever the shape of the result.
 constexpr std::array<std::string_view, 6> keeping_shape = {"Reshape", "Flatten", "Squeeze", "Unsqueeze", "Expand", "Tile"};
 
+// What joins several values, of one.
+bool is_of_one(const graph::Node& node) {
+  return node.inputs.size() == 1 && (node.is("Concat") || node.is("Sum") || node.is("Max") || node.is("Min") || node.is("Mean"));
+}
+
 bool may_be_idle(const graph::Node& node) {
-  return node.is("Slice") || node.is("Transpose") || (node.is("Concat") && node.inputs.size() == 1) ||
+  return node.is("Slice") || node.is("Transpose") ||
          (node.domain.empty() && std::ranges::find(keeping_shape, node.op_type) != keeping_shape.end());
 }
 
@@ -31,16 +36,25 @@ class IdleMoves {
  public:
   IdleMoves(const graph::Model& model, const TypesOf& types_of) : model_(model), index_(model), types_of_(types_of) {}
 
+  using Found = std::unordered_map<std::string, std::string>;
+
   // Nodes by name, with the value that their result is.
-  std::unordered_map<std::string, std::string> all() {
-    std::unordered_map<std::string, std::string> out;
+  Found all() {
+    return found([this](const graph::Node& node) { return may_be_idle(node) && is_read_by_inputs_only(node) && is_idle(node); });
+  }
+  Found copies() {
+    return found([this](const graph::Node& node) { return is_of_one(node) && is_read_by_inputs_only(node); });
+  }
+
+ private:
+  Found found(const std::function<bool(const graph::Node&)>& is_wanted) const {
+    Found out;
     for (const graph::Node& node : model_.nodes) {
-      if (may_be_idle(node) && is_read_by_inputs_only(node) && is_idle(node)) out[node.name] = node.inputs.front();
+      if (is_wanted(node)) out[node.name] = node.inputs.front();
     }
     return out;
   }
 
- private:
   bool is_read_by_inputs_only(const graph::Node& node) const {
     const std::string& value = node.outputs.front();
     return !index_.is_output(value) && std::ranges::none_of(index_.consumers(value), [&](const graph::Node* reader) {
@@ -49,7 +63,6 @@ class IdleMoves {
   }
 
   bool is_idle(const graph::Node& node) {
-    if (node.is("Concat")) return true;
     if (node.is("Transpose")) return keeps_axes(node);
     const Shape* from = shape_of(node.inputs.front());
     if (from == nullptr) return false;
@@ -97,14 +110,11 @@ class IdleMoves {
 
   const graph::Model& model_;
   const graph::Index index_;
-  const TypesOf& types_of_;
+  const TypesOf types_of_;
   std::optional<std::map<std::string, graph::Value>> types_;  // asked for once, if at all
 };
 
-}  // namespace
-
-void drop_idle_moves(graph::Model& model, const TypesOf& types_of) {
-  const auto idle = IdleMoves(model, types_of).all();
+void take_out(graph::Model& model, const IdleMoves::Found& idle) {
   if (idle.empty()) return;
   std::unordered_map<std::string, std::string> instead;  // of values
   for (graph::Node& node : model.nodes) {                // in topological order: what is before one in a row is known
@@ -115,6 +125,16 @@ void drop_idle_moves(graph::Model& model, const TypesOf& types_of) {
   }
   std::erase_if(model.nodes, [&](const graph::Node& node) { return idle.contains(node.name); });
   graph::remove_unused(model);
+}
+
+}  // namespace
+
+void drop_idle_moves(graph::Model& model, const TypesOf& types_of) {
+  take_out(model, IdleMoves(model, types_of).all());
+}
+
+void drop_copies(graph::Model& model) {
+  take_out(model, IdleMoves(model, {}).copies());
 }
 
 }  // namespace quasar::runtime

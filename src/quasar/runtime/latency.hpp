@@ -1,7 +1,6 @@
 // How long a run takes, and how many times as long as another model's.
 #pragma once
 
-#include <functional>
 #include <span>
 #include <vector>
 
@@ -44,13 +43,14 @@ struct Effort {
   double at_least = 0;
 };
 
-// Milliseconds of a run as of one in a loop, which is how models are used: a run below 5 ms is made twice, and the second counts.
-// What another model has left in the processor's caches costs the first up to a tenth.
-double as_in_a_loop(const std::function<double()>& run);
+// Whether each turn makes two runs of every model, of which the second counts, as in a loop, which is how models are used: where
+// no model's runs take more than 5 ms. What another model has left in the processor's caches costs the first up to a tenth.
+// `times`: some of each model, in milliseconds.
+bool run_twice(const std::vector<std::vector<double>>& times);
 
 // Milliseconds of single runs, by model and turn: one thread, integer kernels, warm-up first, then the models one after the other
-// in each turn, so that what else the machine does meets all of them, each as_in_a_loop(). Reading samples is not timed. Throws
-// Error without samples.
+// in each turn, so that what else the machine does meets all of them, and run_twice() where it says so. Reading samples is not
+// timed. Throws Error without samples.
 std::vector<std::vector<double>> times_in_turn(std::span<const graph::Model* const> models, const data::Dataset& samples,
                                                const Effort& effort = {}, const Device& device = {});
 

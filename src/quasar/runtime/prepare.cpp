@@ -80,6 +80,7 @@ graph::Model prepare(const graph::Model& given) {
   // There and back first: nodes of bodies have the names then that they have in `given` when that is opened.
   graph::Model out = graph::opened(model);
   write_fused_apart(out, types_of);
+  drop_copies(out);
   out = graph::opened(cleaned(graph::closed(out)));
   drop_zero_states(out);
   drop_idle_moves(out, types_of);

@@ -27,9 +27,11 @@ void Tracker::add(const Trial& trial) {
   if (trial.is_duplicate()) return;
   ++progress_.since_best;
   if (trial.state != State::complete) return;
-  const double value = trial.values.front();
-  if (!best_ || better(value, *best_, progress_.direction)) {
+  const double value = trial.values.front(), violation = trial.violation();
+  const bool is_best = !best_ || (violation == violation_ ? better(value, *best_, progress_.direction) : violation < violation_);
+  if (is_best) {
     best_ = value;
+    violation_ = violation;
     progress_.since_best = 0;
   }
   if (!trial.is_candidate()) return;

@@ -27,7 +27,8 @@ class Tracker {
 
   std::string stage_;
   Progress progress_;
-  std::optional<double> best_;
+  std::optional<double> best_;  // value of the trial that violates the constraints least
+  double violation_ = 0;        // that trial's
 };
 
 }  // namespace quasar::search

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <set>
 
 #include "quasar/base/parallel.hpp"
 #include "quasar/job/precision.hpp"
@@ -84,6 +85,7 @@ void count_weights(const StrategyContext& context, const BudgetChoices& choices,
   const TrialContext& trials = *context.trial_context;
   to.constant = bytes_at(choices.point_of(choices.all_in(quantized)), trials.space, trials.variants, trials.target);
   const graph::Index index(trials.model);
+  std::set<const Tensor*> counted;  // layers may share one
   for (size_t g = 0; g < to.single.size(); g++) {
     double weights = 0;
     for (const auto& name : choices.groups().nodes[g]) {
@@ -91,7 +93,7 @@ void count_weights(const StrategyContext& context, const BudgetChoices& choices,
       const auto roles = ops::roles_of(*index.node(name), trials.model, why);
       const Tensor* constant =
           roles && roles->weight ? trials.model.initializer(index.node(name)->inputs[roles->weight->input]) : nullptr;
-      if (constant != nullptr) weights += static_cast<double>(constant->count());
+      if (constant != nullptr && counted.insert(constant).second) weights += static_cast<double>(constant->count());
     }
     for (size_t p = 0; p < to.single[g].size(); p++) to.single[g][p] = weights * (bits_in(choices.name_of(g, p)) - 8) / 8;
   }

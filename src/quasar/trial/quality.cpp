@@ -13,7 +13,7 @@ namespace quasar::tune {
 namespace {
 
 constexpr double least_cosine = 0.9;
-constexpr double most_lost = 0.1;             // of a metric with labels, as a share of the float model's
+constexpr double most_lost = 0.1;             // of a metric with labels, as a share of size_of()
 constexpr double tolerable_part = 0.3;        // relative error of the worst part: its cosine is then about 0.95
 constexpr double no_use = 1, doubtful = 0.5;  // errors in units of what values vary between samples: 1 − R² is their square
 
@@ -87,6 +87,14 @@ std::string of_float(double share) {
   return in_digits(100 * share, 3) + " %";
 }
 
+// Not above the number, so that the goal is met where the verdict is.
+double in_three_digits(double number) {
+  if (!(number > 0)) return number;
+  const double scale = std::pow(10, 2 - std::floor(std::log10(number)));
+  const double steps = number * scale;
+  return (std::abs(steps - std::round(steps)) < 1e-6 ? std::round(steps) : std::floor(steps)) / scale;
+}
+
 void judge_answers(const Judged& judged, Quality& quality) {
   const auto& answers = judged.examination.answers;
   if (!answers || answers->samples == 0) return;
@@ -97,24 +105,37 @@ void judge_answers(const Judged& judged, Quality& quality) {
   const double sure = static_cast<double>(answers->samples) / static_cast<double>(judged.evaluator.samples());
   const double may_go = (1 - judged.aim.least_agreement) * sure;
   const double lost = std::max(may_go, 0.5 * may_go + 0.5 * (1 - sure));
-  quality.goal = {
-      {"criterion", "absolute"}, {"tolerable_loss", std::round(1000 * lost) / 1000}, {"metrics", {{answers->metric, 1}}}};
+  quality.goal = {{"criterion", "absolute"}, {"tolerable_loss", in_three_digits(lost)}, {"metrics", {{answers->metric, 1}}}};
   quality.reasons.push_back("its answers are the float model's on " + of_float(answers->share) + " of the " +
                             std::to_string(answers->samples) + " samples on which float is sure (" + answers->metric +
                             "; least_agreement " + in_digits(judged.aim.least_agreement, 3) + ")");
 }
 
+// What a tenth of is too much to lose: the float model's score, or where errors are counted what is right, if that is more.
+double size_of(double was, Direction direction) {
+  return direction == Direction::minimize ? std::max(was, 1 - was) : was;
+}
+
 void judge_labels(const Judged& judged, Quality& quality) {
   if (judged.aim.least_agreement == 0) return;
   for (const auto& [name, score] : judged.scores) {
-    if (!eval::is_metric(name) || eval::make_metric(name)->needs() == eval::Truth::none) continue;
-    const auto was = judged.reference.find(name);
-    if (was == judged.reference.end() || !(was->second.value > 0)) continue;
-    const double lost = (was->second.value - score.value) / was->second.value;
+    if (!eval::is_metric(name)) continue;
+    const auto metric = eval::make_metric(name);
+    const auto found = judged.reference.find(name);
+    if (metric->needs() == eval::Truth::none || found == judged.reference.end()) continue;
+    const double was = found->second.value, size = size_of(was, metric->direction());
+    if (!(size > 0)) continue;
+    const bool rises = metric->direction() == Direction::minimize;
+    const double lost = (rises ? score.value - was : was - score.value) / size;
     if (lost <= most_lost) continue;
-    if (quality.goal.is_null())
-      quality.goal = {{"criterion", "relative"}, {"tolerable_loss", most_lost}, {"metrics", {{name, 1}}}};
-    quality.reasons.push_back(name + " falls from " + in_digits(was->second.value, 4) + " to " + in_digits(score.value, 4));
+    if (quality.goal.is_null()) {
+      const bool relative = size == was;
+      quality.goal = {{"criterion", relative ? "relative" : "absolute"},
+                      {"tolerable_loss", relative ? most_lost : in_three_digits(most_lost * size)},
+                      {"metrics", {{name, 1}}}};
+    }
+    quality.reasons.push_back(name + (rises ? " rises from " : " falls from ") + in_digits(was, 4) + " to " +
+                              in_digits(score.value, 4));
   }
 }
 
@@ -167,14 +188,6 @@ bool wants_checking(const Judged& judged, const Quality& quality) {
 bool counts(const Aim& aim, const Json& metrics) {
   return aim.criterion &&
          std::ranges::any_of(aim.criterion->parts, [&](const auto& part) { return metrics.contains(part.metric); });
-}
-
-// Not above the number, so that the goal is met where the verdict is.
-double in_three_digits(double number) {
-  if (!(number > 0)) return number;
-  const double scale = std::pow(10, 2 - std::floor(std::log10(number)));
-  const double steps = number * scale;
-  return (std::abs(steps - std::round(steps)) < 1e-6 ? std::round(steps) : std::floor(steps)) / scale;
 }
 
 // Relative error of the worst part at which no part's errors are doubtful beside what it varies.

@@ -38,6 +38,9 @@ class Variants {
   // `original`: the model as it came, whose names users know; `prepared`: after clean-up. Both must outlive this.
   Variants(const graph::Model& original, const graph::Model& prepared, data::DatasetPtr samples, const CalibrationNeeds& needs,
            VariantOptions options = {});
+
+  // The model as it came.
+  const graph::Model& original() const { return original_; }
   ~Variants();
 
   // Observes the prepared graph now.

@@ -25,10 +25,13 @@ namespace quasar::tune {
 namespace {
 
 data::Splits open_splits(const Job& job, const graph::Model& model) {
-  if (!job.samples.split.is_null()) return data::split(open_data(job.samples.data, model, job.base), job.samples.split);
   data::Splits splits;
-  splits.calibration = open_data(job.samples.calibration, model, job.base);
-  splits.evaluation = open_data(job.samples.evaluation, model, job.base);
+  if (!job.samples.split.is_null()) {
+    splits = data::split(open_data(job.samples.data, model, job.base), job.samples.split);
+  } else {
+    splits.calibration = open_data(job.samples.calibration, model, job.base);
+    splits.evaluation = open_data(job.samples.evaluation, model, job.base);
+  }
   if (!job.samples.holdout.is_null()) splits.holdout = open_data(job.samples.holdout, model, job.base);
   return splits;
 }

@@ -47,6 +47,19 @@ Json goal_for(const Job& job, const Quality& quality) {
   return answers || !job.aim.criterion || own.is_null() ? quality.goal : own;
 }
 
+// What the user's own goal counts is measured beside another goal's metrics, so that it is known whether it was met.
+void add_metrics_of_goals(Json& words, const Job& whole) {
+  const Json goal = words.value("accuracy_criterion", Json()), own = whole.words.value("accuracy_criterion", Json());
+  if (goal == own || !whole.aim.criterion || words.contains("search_metric") || !goal.contains("metrics")) return;
+  Json metrics = Json::array();
+  for (const auto& [metric, weight] : goal["metrics"].items()) metrics.push_back(metric);
+  for (const auto& part : whole.aim.criterion->parts) {
+    const bool is_known = std::ranges::find(metrics, Json(part.metric)) != metrics.end();
+    if (!is_known && !is_own(whole.aim.goals, part.metric)) metrics.push_back(part.metric);
+  }
+  words["search_metric"] = std::move(metrics);
+}
+
 // Seconds in hundredths, as they are told.
 double in_hundredths(double seconds) {
   return std::round(seconds * 100) / 100;
@@ -120,7 +133,7 @@ double worst_part(const Quality& quality) {
 
 // Of two poor ones.
 bool is_better(const Quality& a, const Quality& b) {
-  if (a.answers && b.answers) return a.answers->same > b.answers->same;
+  if (a.answers && b.answers && a.answers->same != b.answers->same) return a.answers->same > b.answers->same;
   return worst_part(a) < worst_part(b);
 }
 
@@ -180,6 +193,7 @@ std::optional<Job> rescue_of(const Job& whole, const Summary& poor, const std::f
     words["search_space"] = std::move(*space);
   }
   if (Json goal = goal_for(whole, poor.best->quality); !goal.is_null()) words["accuracy_criterion"] = std::move(goal);
+  add_metrics_of_goals(words, whole);
   words["search_stop_condition"] = *limits;
   if (!words.contains("decoder") && poor.head.is_object() && poor.head.contains("decoder"))
     words["decoder"] = poor.head["decoder"];

@@ -110,6 +110,11 @@ void measure_float(Summary& summary, const Job& job, const PreparedJob& prepared
              "; a quantized model that keeps it is hardly to be expected");
 }
 
+// Trials that Optuna has enqueued wait for the first run.
+bool none_has_run(const search::Study& study) {
+  return std::ranges::all_of(study.trials(), [](const search::Trial& trial) { return trial.state == search::State::waiting; });
+}
+
 search::Study begun(Summary& summary, const Job& job, search::Storage& storage, const Source& source, const Monitor& monitor) {
   storage.tell_to(monitor.log);
   search::Study study = lead_study(job, storage, source, monitor.launch);
@@ -119,7 +124,7 @@ search::Study begun(Summary& summary, const Job& job, search::Storage& storage, 
              " has failed: " + study.at(number).user_attributes.value(search::attribute::error, ""));
   warn(summary, monitor.log, idle_pruner(job));
   const Goals& goals = job.aim.goals;
-  if ((goals.needs("latency") || goals.needs("relative_latency")) && study.trials().empty())
+  if ((goals.needs("latency") || goals.needs("relative_latency")) && none_has_run(study))
     study.set_attribute(float_ms_attribute, summary.baseline.latency.median_ms);
   return study;
 }
@@ -129,7 +134,7 @@ void gate_speed(Summary& summary, const Job& job, PreparedJob& prepared, Variant
                 const Log& log) {
   leave_out_idle_forms(prepared, variants, log);
   summary.speed_gate = decided_speed(study);
-  if (!summary.speed_gate && study.trials().empty()) {
+  if (!summary.speed_gate && none_has_run(study)) {
     summary.speed_gate = measure_speed(job, prepared, variants, log, summary.baseline.latency.median_ms / 1e3);
     if (!summary.speed_gate) return;
     study.set_attribute(speed_attribute, to_json(*summary.speed_gate));
@@ -170,7 +175,9 @@ void conclude(Summary& summary, const TrialContext& context, const PreparedJob& 
     summary.best = measure_winner(context, *best, closing);
     if (finding.in_need && summary.best->quality.poor() && !closing.stop.stop_requested()) {
       Winner other = measure_winner(context, study.at(*finding.in_need), closing);
-      if (!other.quality.poor()) summary.best = std::move(other);
+      const bool stands_in = !other.quality.poor() && other.quality.word != "unknown";
+      // The files that are there are the other one's.
+      summary.best = stands_in ? std::move(other) : measure_winner(context, *best, closing);
     }
     if (finding.in_need && summary.best->trial.number == best->number)
       warn_of_nearer_model(summary, context.job, study.at(*finding.in_need), log);
@@ -219,10 +226,12 @@ void warn_of_weights_alone(Summary& summary, const PreparedJob& prepared, Varian
              schemes.front() + "`" + (schemes.size() > 1 ? ", or " + joined({schemes.begin() + 1, schemes.end()}) : ""));
 }
 
-// The same search with one trial more, however long that takes.
+// The same search with one trial more, whatever part of it that belongs to.
 Job for_one_model(Job job, size_t finished) {
-  job.limits.stop = Json::object();
+  const auto seconds = time_limit_of(conditions_of(job.limits));
   job.limits.n_trials = static_cast<int64_t>(finished) + 1;
+  job.limits.stop = {{"n_trials", job.limits.n_trials}};
+  if (seconds) job.limits.stop["time_limit"] = time_for_one_model * *seconds;
   job.limits.exit.max_trials = job.limits.n_trials;
   job.limits.exit.timeout = 0;
   return job;

@@ -10,6 +10,7 @@
 #include "quasar/base/parallel.hpp"
 #include "quasar/base/system/processor.hpp"
 #include "quasar/base/yaml.hpp"
+#include "quasar/eval/share.hpp"
 #include "quasar/graph/files_of.hpp"
 #include "quasar/graph/load.hpp"
 #include "quasar/quant/npu/npu.hpp"
@@ -59,9 +60,10 @@ bool is_in_own_library(const TrialContext& context) {
          context.target.runtime() == runtime::name_of(library) && context.target.stand_in().empty();
 }
 
-// The winner's latency, and its speed. Of a search that was interrupted or whose time is up, within half a second.
+// The winner's latency, and its speed beside the model as it came, which is what users have. Of a search that was interrupted or
+// whose time is up, within half a second.
 void measure_speed_of(Winner& winner, const TrialContext& context, const graph::Model& model, const Closing& closing) {
-  const std::array models{&context.model, &model};
+  const std::array models{&context.variants.original(), &model};
   const auto measured = [&](double seconds) {
     const runtime::Effort effort{.turns = 50, .seconds = seconds, .at_least = 0.1};
     return runtime::times_in_turn(models, context.samples, effort, context.devices.first());
@@ -154,7 +156,12 @@ Processors processors_for(const TrialContext& context, const Winner& winner, con
 // "": nobody said so.
 std::string answers_of(const Aim& aim, const std::optional<eval::Head>& head) {
   if (head && !head->decoder.is_null()) return "mAP(truth=float,iou=0.5)";  // an object is found again, however tightly
-  if (head && !head->metric.empty() && eval::make_metric(head->metric)->needs() == eval::Truth::none) return head->metric;
+  // What has another unit than shares, as psnr, says of no answer whether it is the same.
+  const auto compares = [](const eval::Metric& metric) {
+    const bool is_share = dynamic_cast<const eval::Share*>(&metric) != nullptr || metric.best_possible() == 1.0;
+    return is_share && metric.needs() == eval::Truth::none;
+  };
+  if (head && !head->metric.empty() && compares(*eval::make_metric(head->metric))) return head->metric;
   const auto counts_classes = [&](const std::string& metric) {
     return !is_own(aim.goals, metric) && (metric == "agreement" || eval::make_metric(metric)->needs() == eval::Truth::label);
   };

@@ -161,6 +161,14 @@ TEST_F(ImagesReader, LabelsComeFromCsvFoldersOrCoco) {
       Json{{"reader", "images"}, {"path", classes.path().string()}, {"class_names", {"Felis", "Canis"}}, {"label_offset", 1}},
       {input_of("x", DataType::float32, Shape{1, 3, -1, -1})});
   EXPECT_EQ(class_name_of(*renamed, 2), "Canis");
+  fs::copy_file(pictures / "color.png", classes.path() / "cover.png");
+  EXPECT_EQ(missing(error_of([&] {
+                      open(Json{{"reader", "images"}, {"path", classes.path().string()}},
+                           {input_of("x", DataType::float32, Shape{1, 3, -1, -1})});
+                    }),
+                    {"holds 1 pictures (cover.png", "2 in subfolders (cat/1.PNG"}),
+            "");
+  fs::remove(classes.path() / "cover.png");
   write_file(classes.path() / "labels.csv", "file,label\ncat/1.PNG,4\ndog/1.PNG,3\n");
   const auto numbered = open(Json{{"reader", "images"}, {"path", classes.path().string()}, {"labels", "labels.csv"}},
                              {input_of("x", DataType::float32, Shape{1, 3, -1, -1})});

@@ -25,6 +25,43 @@ DatasetPtr opened(std::vector<Item> items, const std::vector<graph::Value>& inpu
   return open(words, inputs);
 }
 
+// As a recurrent network has them beside its frames: one state, one rate.
+TEST(Memory, InputsWithoutAnAxisOfSamplesAreOneForAll) {
+  const std::vector<graph::Value> inputs = {input_of("v", DataType::float32, Shape{-1, 2}),
+                                            input_of("state", DataType::float32, Shape{2, -1, 1}),
+                                            input_of("rate", DataType::int64, Shape{})};
+  const Tensor state = floats({2, 1, 1}, {8, 9}), rate = Tensor::scalar<int64_t>(16000);
+  const DatasetPtr one = opened({{{"v", floats({1, 2}, {1, 2})}, {"state", state}, {"rate", rate}}}, inputs);
+  ASSERT_EQ(one->size(), 1u);
+  EXPECT_EQ(one->at(0), (Sample{floats({1, 2}, {1, 2}), state, rate}));
+  const DatasetPtr three = opened({{{"v", floats({3, 2}, {1, 2, 3, 4, 5, 6})}, {"state", state}, {"rate", rate}}}, inputs);
+  ASSERT_EQ(three->size(), 3u);
+  EXPECT_EQ(three->at(2), (Sample{floats({1, 2}, {5, 6}), state, rate}));
+}
+
+TEST(Memory, AnAxisMoreThanTheInputCountsSamples) {
+  const DatasetPtr clips = opened({{{"v", floats({2, 3}, {1, 2, 3, 4, 5, 6})}}}, {input_of("v", DataType::float32, Shape{3})});
+  ASSERT_EQ(clips->size(), 2u);
+  EXPECT_EQ(clips->at(1).at(0), floats({3}, {4, 5, 6}));
+}
+
+// [height, width, 1]: its first axis is none of samples, as its name says.
+TEST(Memory, APictureOfOpenSizeIsOneSample) {
+  graph::Value picture = input_of("v", DataType::float32, Shape{-1, -1, 1});
+  picture.symbols = {"image_height", "image_width", ""};
+  const Tensor pixels = floats({2, 2, 1}, {1, 2, 3, 4});
+  const DatasetPtr data = opened({{{"v", pixels}}}, {picture});
+  ASSERT_EQ(data->size(), 1u);
+  EXPECT_EQ(data->at(0).at(0), pixels);
+}
+
+// What a regression is to answer stands where labels of classes stand elsewhere.
+TEST(Memory, FractionsAreNoLabels) {
+  const DatasetPtr data = opened({{{"v", floats({2, 2}, {1, 2, 3, 4})}, {"y", floats({2}, {0.5F, 1})}}});
+  ASSERT_EQ(data->size(), 2u);
+  EXPECT_FALSE(data->label(0).has_value());
+}
+
 // They are told to whoever asks what an output must not replace.
 TEST(Memory, HasTheFilesThatItsItemsComeFrom) {
   const auto items = std::make_shared<std::vector<Item>>(std::vector<Item>{{{"", floats({1, 2}, {1, 2})}}});

@@ -39,6 +39,10 @@ TEST(Random, Distributions) {
     sum += x;
   }
   EXPECT_NEAR(sum / 7500, 2, 0.15);
+  EXPECT_EQ(random_data(real, {{"low", -2}, {"high", 6}})->at(0)[0], uniform) << "bounds are meant";
+  std::vector<graph::Value> with_ids = real;
+  with_ids.push_back(input_of("ids", DataType::int64, Shape{1, 4}));
+  EXPECT_EQ(random_data(with_ids, {{"low", 0}, {"high", 6}})->at(0)[0], normal) << "of the ids";
 }
 
 TEST(Random, IntegersReachBothEnds) {

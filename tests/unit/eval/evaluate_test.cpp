@@ -154,6 +154,18 @@ TEST(Evaluator, OutputWeightsMultiplyOrLeaveOut) {
   EXPECT_NE(fails(3).find("must be a mapping"), std::string::npos);
 }
 
+TEST(Evaluator, TextsAreLeftOutOrRefused) {
+  graph::Model m = scaled({1, 1, 1});
+  m.nodes.push_back(node("Cast", "write", {"y"}, {"text"}, {{"to", static_cast<int64_t>(DataType::string)}}));
+  m.outputs.push_back({.name = "text", .type = DataType::string, .shape = Shape{-1, 3}, .symbols = {"N", ""}});
+  const auto score = [&](const Json& weights) {
+    return Evaluator(m, std::make_shared<Rows>(3), {.metrics = {"L1"}, .output_weights = weights}).score(m).at("L1").value;
+  };
+  EXPECT_EQ(score({{"text", 0}}), 0);
+  EXPECT_EQ(error_of([&] { score(nullptr); }),
+            "the model's output 'text' holds no numbers and cannot be scored; output_weights: {'text': 0} leaves it out");
+}
+
 TEST(Evaluator, PooledMetricsAreOfAllSamplesAtOnce) {
   const auto rows = std::make_shared<Rows>(60);
   const Evaluator evaluator(scaled({1, 1, 1}), rows, {.metrics = {"F1", "F1(average=micro)", "top1"}, .threads = 1});

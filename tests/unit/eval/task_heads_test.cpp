@@ -48,24 +48,6 @@ TEST(TaskHeads, Classes) {
   expect_task(head_of(sigmoids), "classes", "agreement");
 }
 
-// Scikit-learn's converters give the label beside the probabilities.
-TEST(TaskHeads, ClassesWithTheirLabel) {
-  for (const bool from_scores : {true, false}) {
-    Sketch s = on_picture();
-    const auto scores = s.softmax(gemm(s, pooled(s, 8), 8, 7), 1);
-    const auto label = from_scores ? s.op("ArgMax", {scores}, {{"axis", int64_t{1}}, {"keepdims", int64_t{0}}})
-                                   : s.op("Cast", {s.op("ReduceMax", {scores}, {{"keepdims", int64_t{0}}})},
-                                          {{"to", static_cast<int64_t>(DataType::int64)}});
-    graph::Model model = s.ending_in({label}, DataType::int64);
-    model.outputs.push_back({scores, DataType::float32});
-    const Head head = head_on(model, Noise(3));
-    EXPECT_EQ(head.name, from_scores ? "classes" : "") << head.why;
-    if (from_scores) {
-      EXPECT_EQ(head.outputs, std::vector<std::string>{scores});
-    }
-  }
-}
-
 // Softmax written out, as TensorFlow's exporter does for other axes.
 TEST(TaskHeads, ClassesBySoftmaxWrittenOut) {
   Sketch s = on_picture();

@@ -53,6 +53,50 @@ TEST(ChosenOutputs, InputsThatAreHandedOnAreNotJudged) {
   EXPECT_EQ(chosen_outputs(model).judged, Names()) << "there is nothing else";
 }
 
+// As scikit-learn's converter writes a classifier: the label's number is looked up in a list of names.
+graph::Model classifier(DataType label) {
+  graph::Model model;
+  model.opsets = {{"", 17}, {"ai.onnx.ml", 1}};
+  model.inputs = {graph::tensor_value("x", {1, 4})};
+  model.initializers = {{"w", Tensor::of<float>({4, 3}, std::vector<float>(12, 0.5F))},
+                        {"b", Tensor::of<float>({3}, {0, 1, 2})},
+                        {"names", Tensor::of<int64_t>({3}, {3, 5, 9})}};
+  model.nodes = {{"gemm", "Gemm", "", {"x", "w", "b"}, {"logits"}},
+                 {"softmax", "Softmax", "", {"logits"}, {"probabilities"}},
+                 {"best", "ArgMax", "", {"probabilities"}, {"place"}},
+                 {"look", "ArrayFeatureExtractor", "ai.onnx.ml", {"names", "place"}, {"name"}},
+                 {"cast", "Cast", "", {"name"}, {"label"}}};
+  model.nodes.back().set({"to", static_cast<int64_t>(label)});
+  model.outputs = {{.name = "label", .type = label, .shape = Shape{1}}, graph::tensor_value("probabilities", {1, 3})};
+  return model;
+}
+
+TEST(ChosenOutputs, LabelsAreNotJudgedBesideTheirScores) {
+  for (const DataType type : {DataType::int64, DataType::string}) {
+    const ChosenOutputs found = chosen_outputs(classifier(type));
+    EXPECT_EQ(found.labels, Names{"label"});
+    EXPECT_EQ(found.judged, Names{"probabilities"});
+    EXPECT_EQ(in_words(found), "not judged, as labels of other outputs, or as they hold no numbers: label");
+  }
+  graph::Model ranks = classifier(DataType::int64);
+  ranks.nodes[2].inputs = {"logits"};
+  EXPECT_EQ(chosen_outputs(ranks).labels, Names{"label"});
+  ranks.nodes[2].inputs = {"x"};
+  EXPECT_EQ(chosen_outputs(ranks).labels, Names()) << "the place of another value";
+  ranks.outputs.pop_back();
+  EXPECT_EQ(chosen_outputs(ranks).judged, Names()) << "there is nothing else";
+}
+
+// A sequence of {class: score}.
+TEST(ChosenOutputs, WhatAZipMapIsMadeOfIsJudged) {
+  graph::Model model = classifier(DataType::int64);
+  model.nodes.push_back({"zip", "ZipMap", "ai.onnx.ml", {"probabilities"}, {"by_class"}});
+  model.outputs[1] = {.name = "by_class"};
+  const ChosenOutputs found = chosen_outputs(model);
+  EXPECT_EQ(found.labels, (Names{"label", "by_class"}));
+  EXPECT_EQ(found.judged, Names{"probabilities"});
+}
+
 TEST(ChosenOutputs, ComparisonsAreFollowedToWhatTheyCompare) {
   graph::Model model = detector();
   model.initializers["least"] = Tensor::of<float>({}, {0.5F});

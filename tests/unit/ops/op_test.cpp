@@ -115,8 +115,10 @@ TEST(FloatValues, FollowTypesThroughTheGraph) {
   add("MatMul", {"branch", "w"}, {"product"});
   add("Relu", {"product"}, {"positive"});
   add("Greater", {"x", "x"}, {"compared"});
-  EXPECT_EQ(float_values(model),
-            (std::set<std::string>{"x", "embedded", "cast", "chosen", "top", "left", "right", "branch", "product", "positive"}));
+  add("EyeLike", {"x"}, {"eye"});
+  add("EyeLike", {"ids"}, {"whole"});
+  EXPECT_EQ(float_values(model), (std::set<std::string>{"x", "embedded", "cast", "chosen", "top", "left", "right", "branch",
+                                                        "product", "positive", "eye"}));
 }
 
 TEST(Survey, TellsWhatCanBeQuantizedAndWhyNot) {

@@ -170,6 +170,25 @@ TEST(KeepInFloat, OperatorsWithoutWeightsToo) {
   }
 }
 
+// Its kernel on codes is slow unless a convolution on codes stands before it.
+TEST(KeepInFloat, MaxPoolBehindAConvolutionInFloat) {
+  const std::vector<int64_t> two{2, 2};
+  const auto model = between("MaxPool", 1, {{"kernel_shape", two}}, false);
+  Config config = config_of(DataType::uint8, false);
+  const auto pools_codes = [](const graph::Model& quantized) {
+    const graph::Model optimized = runtime::optimized(quantized);
+    const graph::Index index(optimized);
+    const auto pool = std::ranges::find(optimized.nodes, "MaxPool", &graph::Node::op_type);
+    const graph::Node* producer = index.producer(pool->inputs.front());
+    return producer != nullptr && (producer->op_type == "QuantizeLinear" || producer->op_type.starts_with("QLinear"));
+  };
+  EXPECT_TRUE(pools_codes(apply(model, plan_of(model, config))));
+  config.exclude = {"Conv_0"};
+  const graph::Model quantized = apply(model, plan_of(model, config));
+  EXPECT_FALSE(pools_codes(quantized));
+  EXPECT_TRUE(runtime::runs_quantized(quantized, {"Conv_1"}).at("Conv_1"));
+}
+
 TEST(KeepInFloat, WhereWithAConstant) {
   Builder b(5);
   const auto x = b.conv(b.input("x", {1, 3, 6, 6}), 3, 4, 3);

@@ -12,6 +12,7 @@
 #include "quasar/base/error.hpp"
 #include "quasar/base/file.hpp"
 #include "quasar/base/memory_cap.hpp"
+#include "quasar/search/tracker.hpp"
 #include "unit/error_of.hpp"
 
 namespace quasar::search {
@@ -552,6 +553,25 @@ TEST(Run, SeveralObjectives) {
     return {.values = {number(job, "a"), std::fmod(number(job, "b") + 3, 6)}};
   });
   EXPECT_EQ(study.best()->values, (std::vector<double>{5, 0}));  // not the first of those with 5
+}
+
+// patience counts from the best feasible trial, however good others look.
+TEST(Tracker, TheBestTrialIsOneThatKeepsTheConstraints) {
+  Tracker tracker({}, "", Direction::minimize);
+  const auto see = [&](double value, double violation) {
+    Trial trial;
+    trial.number = static_cast<int64_t>(tracker.counts().finished());
+    trial.state = State::complete;
+    trial.values = {value};
+    trial.set_constraints({violation});
+    tracker.see(std::nullopt, trial);
+    return tracker.progress(0).since_best;
+  };
+  EXPECT_EQ(see(1, 1), 0U);
+  EXPECT_EQ(see(3, 0), 0U);
+  EXPECT_EQ(see(2, 0), 0U);
+  EXPECT_EQ(see(0.5, 1), 1U);
+  EXPECT_EQ(see(2.5, 0), 2U);
 }
 
 }  // namespace

@@ -64,7 +64,10 @@ struct Stages : testing::Test {
       if (!failing.empty() && words.value("form", "") == failing) throw Error("this form fails");
       const double value = score(words);
       const double sign = direction == Direction::minimize ? 1 : -1;
-      return {.values = {sign * value}, .candidate = value < good_enough};
+      const bool violates = !violating.empty() && words.value("form", "") == violating;
+      return {.values = {sign * value},
+              .constraints = violating.empty() ? std::vector<double>() : std::vector<double>{violates ? 1.0 : 0.0},
+              .candidate = value < good_enough};
     };
     const Finding found = strategy->run({.job = job,
                                          .spaces = spaces,
@@ -92,7 +95,8 @@ struct Stages : testing::Test {
   double offset = 0, gain_of_dynamic = 3, gain_of_dynamic_products = 0.3;
   std::optional<int64_t> in_need;
   std::vector<std::string> left_out = {};
-  std::string failing = {};  // a form that no model can be made in
+  std::string failing = {};    // a form that no model can be made in
+  std::string violating = {};  // a form that breaks a constraint
   Job job;
   std::vector<search::Trial> trials;
   Json best;
@@ -238,6 +242,29 @@ TEST_F(Stages, AFormThatQuantizesLittleDoesNotHideASlowerOneThatIsMuchBetter) {
   run();
   EXPECT_EQ(best["form"], "dynamic_products") << "0.8 instead of 2.8; dynamic has 0";
   EXPECT_TRUE(in_need);
+}
+
+// A goal is a goal: what quantizes little and meets it comes before what does not.
+TEST_F(Stages, AFormThatMeetsTheGoalWins) {
+  job.spaces[0]["form"] = {"all", "dynamic"};
+  lesser_forms = {"dynamic"};
+  good_enough = 1;
+  run();
+  EXPECT_EQ(best["form"], "dynamic") << "0, and all has 2.8";
+  EXPECT_FALSE(in_need);
+}
+
+TEST_F(Stages, AFormThatBreaksAConstraintIsNotRounded) {
+  job.spaces[0]["form"] = {"all", "dynamic_products"};
+  gain_of_dynamic_products = 2;
+  violating = "dynamic_products";
+  run();
+  ASSERT_EQ(in_stage("fine-tuning"), 12U);
+  for (const auto& trial : trials) {
+    if (trial.user_attributes.at("stage") == "fine-tuning") {
+      EXPECT_EQ(*trial.point.find("form"), "all");
+    }
+  }
 }
 
 TEST_F(Stages, AFormThatOnlyStandsInIsNotRoundedInsteadOfTheWinner) {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "quasar/data/annotations.hpp"
 #include "quasar/tune/rescue.hpp"
 #include "quasar/tune/summary.hpp"
 #include "unit/runtime/models.hpp"
@@ -14,16 +15,22 @@ namespace {
 using test::float_value;
 using test::node;
 
-// Two rows of two values: pixels, and shares.
-class PixelsAndShares : public data::Dataset {
+// Two rows of two values: pixels, and shares. Read as places with two classes each, the greater of the pixels is class 1, of the
+// shares class 1 in six of eight samples.
+class PixelsAndShares : public data::Dataset, public data::Truths {
  public:
+  explicit PixelsAndShares(int64_t second = 1) : second_(second) {}
   size_t size() const override { return 8; }
   data::Sample at(size_t i) const override {
     const auto x = static_cast<float>(i);
     return {Tensor::of<float>({1, 2, 2}, {100 + x, 300 - x, 0.1F * x, 0.9F - 0.05F * x})};
   }
   std::optional<int64_t> label(size_t) const override { return 1; }
+  std::optional<Tensor> target(size_t) const override { return Tensor::of<int64_t>({2}, {1, second_}); }
   std::string source() const override { return "'pixels'"; }
+
+ private:
+  int64_t second_;  // the class that is true of the shares
 };
 
 // y = x · w, w a factor per row.
@@ -39,7 +46,7 @@ graph::Model scaled(float pixels, float shares) {
 class Qualities : public testing::Test {
  protected:
   Quality of(const graph::Model& candidate, bool classes = false, const std::string& answers = "") {
-    const eval::Evaluator evaluator(float_, std::make_shared<PixelsAndShares>(), {.metrics = job_.aim.metrics});
+    const eval::Evaluator evaluator(float_, std::make_shared<PixelsAndShares>(true_class_), {.metrics = job_.aim.metrics});
     const auto examination = eval::examine(evaluator, float_, candidate, {.answers = answers});
     return quality_of({job_.aim, job_.words, evaluator.reference(), evaluator.score(candidate), evaluator, examination, repaired_,
                        classes, unquantized_});
@@ -54,6 +61,7 @@ class Qualities : public testing::Test {
 
   graph::Model float_ = scaled(1, 1);
   Job job_ = job_with("parts");
+  int64_t true_class_ = 1;
   bool repaired_ = false;
   std::string unquantized_;
 };
@@ -125,6 +133,18 @@ TEST_F(Qualities, ALabelledMetricThatFallsMakesItPoor) {
   EXPECT_FALSE(of(scaled(0.9F, 1), true).poor());
 }
 
+// Less is better: the float model errs in 2 of 16 places, or in 6.
+TEST_F(Qualities, AnErrorRateThatRisesMakesItPoor) {
+  job_ = job_with("token_error_rate");
+  const Quality worse = of(scaled(1, -1), true);
+  ASSERT_TRUE(worse.poor());
+  EXPECT_EQ(worse.reasons.front(), "token_error_rate rises from 0.125 to 0.375");
+  EXPECT_EQ(worse.goal,
+            Json::parse(R"({"criterion": "absolute", "tolerable_loss": 0.0875, "metrics": {"token_error_rate": 1}})"));
+  true_class_ = 0;
+  EXPECT_FALSE(of(scaled(1, -1), true).poor()) << "it falls";
+}
+
 // What it says is taken by the command line as it stands, and is a goal that can be reached.
 TEST_F(Qualities, TheCureNamesWhatIsLostAsAGoal) {
   const auto has = [](const Quality& quality, const std::string& text) {
@@ -177,6 +197,8 @@ TEST(Rescue, WhatIsLessPoorTakesThePlace) {
   EXPECT_TRUE(takes_the_place_of(poor, found("check", 0.95, 0.9)));
   EXPECT_TRUE(takes_the_place_of(poor, found("poor", 0.6, 0.9))) << "answers count";
   EXPECT_FALSE(takes_the_place_of(poor, found("poor", 0.4, 0.1)));
+  EXPECT_TRUE(takes_the_place_of(poor, found("poor", 0.5, 0.3))) << "the same answers, and nearer values";
+  EXPECT_FALSE(takes_the_place_of(poor, found("poor", 0.5, 0.6)));
   EXPECT_TRUE(takes_the_place_of(found("poor", std::nullopt, 0.6), found("poor", std::nullopt, 0.5)));
   EXPECT_FALSE(takes_the_place_of(found("poor", std::nullopt, 0.6), found("poor", std::nullopt, 0.6)));
   EXPECT_FALSE(takes_the_place_of(poor, found("unknown", 0.9, 0.1))) << "nobody has looked at it";

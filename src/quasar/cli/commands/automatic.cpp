@@ -48,6 +48,7 @@ class Automatic final : public Command {
     tune::FirstSearch first = tune::first_search({.model = fs::absolute(model_),
                                                   .data = data_argument(data_, as_is_),
                                                   .base = fs::current_path(),
+                                                  .set_data = settings_of_data(),
                                                   .labels = labels_,
                                                   .metric = metric_,
                                                   .target = target_,
@@ -75,6 +76,20 @@ class Automatic final : public Command {
   }
 
  private:
+  // Of --set data_reader.KEY=VALUE, which may say what makes the data readable.
+  std::function<void(Json&)> settings_of_data() const {
+    std::vector<std::string> wanted;
+    for (const auto& setting : settings_) {
+      if (setting.starts_with("data_reader.")) wanted.push_back(setting);
+    }
+    if (wanted.empty()) return {};
+    return [wanted](Json& data) {
+      Json words{{"data_reader", data}};
+      apply_settings(words, wanted);
+      data = words["data_reader"];
+    };
+  }
+
   std::string model_, data_, labels_, metric_, target_, time_ = "5m", output_dir_ = "quasar_out";
   std::optional<double> loss_;
   std::vector<std::string> settings_;

@@ -9,7 +9,6 @@
 #include "quasar/base/yaml.hpp"
 #include "quasar/cli/arguments.hpp"
 #include "quasar/cli/command.hpp"
-#include "quasar/graph/half_to_float.hpp"
 #include "quasar/job/models_key.hpp"
 #include "quasar/ops/chosen_outputs.hpp"
 #include "quasar/report/result.hpp"
@@ -33,6 +32,7 @@ class Evaluate final : public Command {
                        "see `quasar list metrics`; with options 'topk(k=3)'; may be given several times [parts, cos, and what "
                        "the model's head is measured by]");
     app.add_option("--decoder", decoder_, "of a detector's outputs, for mAP: a name, or '{name: yolov5, score_threshold: 0.1}'");
+    app.add_option("--output-weights", output_weights_, "factors of outputs; 0 leaves one out: '{features: 0}'");
     app.add_option("--runtime", runtime_, "what the model runs in: onnxruntime (default), openvino or qnn_htp");
     libraries_.define(app);
     app.add_flag("--json", json_, json_help);
@@ -46,15 +46,14 @@ class Evaluate final : public Command {
     const tune::GivenModel read = tune::given_model(model_);
     const graph::Model& model = read.model;
     bytes_ = read.bytes;
-    const graph::Model reference = reference_.empty() ? model : suited(tune::given_model(reference_).model, model);
+    const graph::Model reference = reference_.empty() ? model : tune::reference_for(model, reference_);
     const auto samples = tune::open_data(data_argument(data_, as_is_), reference);
     eval::EvaluatorOptions options;
     options.metrics.clear();
     for (const auto& name : metrics_) options.metrics.push_back(eval::metric_text(name, "--metric"));
-    if (!decoder_.empty())
-      options.decoder = parse_yaml(decoder_, "--decoder");
-    else
-      options.judged = ops::judged_of(reference, model);
+    if (!decoder_.empty()) options.decoder = parse_yaml(decoder_, "--decoder");
+    if (!output_weights_.empty()) options.output_weights = parse_yaml(output_weights_, "--output-weights");
+    if (decoder_.empty() && output_weights_.empty()) options.judged = ops::judged_of(reference, model);
     options.judge_head = metric_->count() == 0;
     options.exact_sums = false;
     options.device.library = runtime::parse_library(runtime_);
@@ -74,12 +73,6 @@ class Evaluate final : public Command {
   static tune::Processors processors_for(const graph::Model& model, runtime::Library library) {
     if (library == runtime::Library::qnn_htp) return {};
     return tune::processors_of(model, library == runtime::Library::openvino ? ops::Kernels::onednn : ops::Kernels::onnxruntime);
-  }
-
-  // A reference in 16-bit floating point as the float32 model that quantization starts from, where the model has such inputs.
-  static graph::Model suited(graph::Model reference, const graph::Model& model) {
-    const bool alike = std::ranges::equal(reference.inputs, model.inputs, {}, &graph::Value::type, &graph::Value::type);
-    return alike ? reference : graph::half_to_float(std::move(reference));
   }
 
   // The wanted metrics in their order, then the head's.
@@ -118,7 +111,7 @@ class Evaluate final : public Command {
     if (report["judge"].contains("times")) std::cout << "latency is " << report["judge"]["times"].get<std::string>() << "\n";
   }
 
-  std::string model_, reference_, data_, decoder_, runtime_ = "onnxruntime";
+  std::string model_, reference_, data_, decoder_, output_weights_, runtime_ = "onnxruntime";
   uintmax_t bytes_ = 0;  // of the model's files
   std::vector<std::string> metrics_{"parts", "cos"};
   const CLI::Option* metric_ = nullptr;

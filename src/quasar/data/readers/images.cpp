@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cctype>
 #include <mutex>
+#include <utility>
 
 #include "quasar/data/annotations.hpp"
 #include "quasar/data/bytes.hpp"
@@ -138,7 +139,7 @@ std::vector<std::string> pictures_in(const fs::path& folder) {
 // The folder's own pictures; if there are none, those of its subfolders, in the order of their names: the classes.
 Files find_files(const fs::path& folder) {
   Files out{folder, pictures_in(folder)};
-  if (!out.names.empty()) return out;
+  const std::vector<std::string> loose = std::exchange(out.names, {});
   std::vector<std::string> classes;
   for (const auto& entry : fs::directory_iterator(folder)) {
     std::error_code ignored;
@@ -154,6 +155,11 @@ Files find_files(const fs::path& folder) {
     }
     if (!pictures.empty()) out.labels.names[label++] = name;
   }
+  if (!loose.empty() && out.names.size() > loose.size())
+    throw Error("'" + folder.string() + "' holds " + std::to_string(loose.size()) + " pictures (" + loose.front() + " …), and " +
+                std::to_string(out.names.size()) + " in subfolders (" + out.names.front() +
+                " …); are the subfolders classes? Then move the others away; else name one subfolder");
+  if (!loose.empty()) return {folder, loose};
   if (out.names.empty()) throw Error("'" + folder.string() + "' holds no .jpg, .jpeg or .png file, nor do its subfolders");
   return out;
 }

@@ -166,7 +166,7 @@ class Npz : public Reader {
     }
     Labels labels{.of = {}, .names = read_class_names(options_, base, path.parent_path(), npz_reader)};
     std::optional<NpyArray> targets;
-    if (!assignment.labels().empty()) {
+    if (!assignment.labels().empty() && !is_passed_over(array_in(archive, file, assignment.labels()))) {
       const NpyArray array = array_in(archive, file, assignment.labels());
       if (has_targets(array)) {
         targets = array;
@@ -180,6 +180,9 @@ class Npz : public Reader {
   }
 
  private:
+  // An array that only has a customary name may hold what a regression is to answer.
+  bool is_passed_over(const NpyArray& labels) const { return !options_.has("labels") && has_fractions(labels.all()); }
+
   // Many labels per sample: of pixels, or of the places of a sequence.
   bool has_targets(const NpyArray& labels) const {
     const Shape& shape = labels.shape();
@@ -230,7 +233,7 @@ Entry<Reader> npz() {
                                    "{model input: array}; left out: arrays named as the inputs, or the only one that there is"},
                                   {"labels", nullptr,
                                    "the array of labels, one per sample, or one per pixel or place; left out: one named labels, "
-                                   "label or y that feeds no input"}})};
+                                   "label or y that feeds no input and holds whole numbers"}})};
 }
 
 }  // namespace quasar::data::readers

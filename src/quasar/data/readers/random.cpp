@@ -1,5 +1,6 @@
 // Seeded random samples: for a first try, for timing and for tests; scales calibrated on them mean little.
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "quasar/base/hash.hpp"
@@ -73,7 +74,8 @@ class Random : public Reader {
     check_inputs(inputs);
     check_input_names(options_, {"shapes", "low", "high"}, inputs, random_reader);
     std::vector<Source> sources;
-    for (const auto& input : inputs) sources.push_back(source_of(input));
+    const bool all_real = std::ranges::all_of(inputs, [](const graph::Value& input) { return is_floating(input.type); });
+    for (const auto& input : inputs) sources.push_back(source_of(input, all_real));
     const auto count = static_cast<size_t>(integer_option(options_, "count", 100));
     const auto limit = static_cast<size_t>(integer_option(options_, "limit", 0));
     const auto seed = static_cast<uint64_t>(integer_option(options_, "seed", 0));
@@ -81,7 +83,7 @@ class Random : public Reader {
   }
 
  private:
-  Source source_of(const graph::Value& input) const {
+  Source source_of(const graph::Value& input, bool all_real) const {
     const double low = bound(input, "low", 0), high = bound(input, "high", 1);
     if (low > high) {
       throw Error(random_reader + ": low " + Json(low).dump() + " is above high " + Json(high).dump() + " for the input '" +
@@ -89,10 +91,19 @@ class Random : public Reader {
     }
     const bool real = is_floating(input.type);
     if (!real) check_range(input, low, high);
-    const bool normal = !options_.has("distribution") || options_.text("distribution") == "normal";
+    const std::string distribution = options_.text("distribution");
+    const bool normal = distribution.empty() ? !has_bounds(input, all_real) : distribution == "normal";
     Shape shape = shape_of(input);
     check_room(input, real ? DataType::float32 : DataType::int64, shape);
     return {input.type, std::move(shape), real, normal, low, high};
+  }
+
+  // Bounds for all inputs may be meant for the integer ones alone, where there are some.
+  bool has_bounds(const graph::Value& input, bool all_real) const {
+    return std::ranges::any_of(std::array{"low", "high"}, [&](const char* name) {
+      const bool own = options_.has(name) && options_.json(name).is_object();
+      return option_for(options_, name, input) != nullptr && (own || all_real);
+    });
   }
 
   double bound(const graph::Value& input, const std::string& name, double fallback) const {
@@ -155,8 +166,9 @@ Entry<Reader> random() {
               {"seed", 0, "same seed, same samples; a sample does not depend on their number", 0},
               batch_size_option(),
               {.name = "distribution",
-               .fallback = "normal",
-               .help = "of floating-point inputs: normal (mean 0, variance 1) or uniform in [low, high)",
+               .fallback = "",
+               .help = "of floating-point inputs: normal (mean 0, variance 1) or uniform in [low, high); left out: uniform where "
+                       "low or high are given for them, else normal",
                .choices = {"normal", "uniform"}},
               {"low", nullptr, "least value (0) where uniform and of integer inputs: a number or {input: number}"},
               {"high", nullptr,

@@ -1,6 +1,4 @@
 // Classes: one vector of a sample's scores, by softmax, by sigmoids, or as they leave the last layer.
-#include <algorithm>
-
 #include "quasar/eval/head.hpp"
 #include "quasar/eval/head_vectors.hpp"
 
@@ -15,19 +13,8 @@ Claim classes(const HeadOutput& output, const std::string& what) {
       {.name = "classes", .why = "output " + in_words(output) + ": " + what, .outputs = {output.name}, .metric = "agreement"}};
 }
 
-// Classifiers of scikit-learn and the like give the most likely label beside the scores: [label] in whole numbers, taken from
-// them by ArgMax. nullptr: several outputs of which none is all there is.
-const HeadOutput* scores_of(const HeadFacts& facts) {
-  if (facts.only() != nullptr) return facts.only();
-  const auto& outputs = facts.outputs();
-  if (outputs.size() != 2 || !facts.has("ArgMax") || outputs[0].is_float() == outputs[1].is_float()) return nullptr;
-  const HeadOutput& label = outputs[outputs[0].is_float() ? 1 : 0];
-  const bool one = std::ranges::all_of(label.shape, [](int64_t size) { return size == 1; });
-  return one ? &outputs[outputs[0].is_float() ? 0 : 1] : nullptr;
-}
-
 std::optional<Claim> claim_of_classes(const HeadFacts& facts) {
-  const HeadOutput* output = scores_of(facts);
+  const HeadOutput* output = facts.only();
   const auto axis = output == nullptr ? std::nullopt : vector_axis(*output);
   if (!axis || !output->is_float() || facts.is_token_length(output->shape[*axis])) return std::nullopt;
   const Piece made = facts.maker(*output, *axis);

@@ -51,6 +51,7 @@ class F1Score : public PooledMetric, public Share {
  public:
   explicit F1Score(const Options& options) : average_(options.text("average")) {}
   Direction direction() const override { return Direction::maximize; }
+  bool ranks_classes() const override { return true; }
   Truth needs() const override { return Truth::label; }
   Part part(const Pair& x, const Context&) const override {
     return {static_cast<double>(x.label.value()), static_cast<double>(arg_max(x.candidate))};

@@ -9,6 +9,7 @@ namespace {
 class Agreement : public Metric, public Share {
  public:
   Direction direction() const override { return Direction::maximize; }
+  bool ranks_classes() const override { return true; }
   std::optional<double> best_possible() const override { return 1; }
   bool is_proportion() const override { return true; }
   double of(const Pair& x, const Context&) const override { return rank_of(x.candidate, arg_max(x.reference)) == 0 ? 1 : 0; }

@@ -9,6 +9,7 @@ namespace {
 class Top5 : public Metric, public Share {
  public:
   Direction direction() const override { return Direction::maximize; }
+  bool ranks_classes() const override { return true; }
   std::optional<double> best_possible() const override { return 1; }
   Truth needs() const override { return Truth::label; }
   bool is_proportion() const override { return true; }

@@ -10,6 +10,7 @@ class TopK : public Metric, public Share {
  public:
   explicit TopK(const Options& options) : k_(static_cast<size_t>(options.integer("k"))) {}
   Direction direction() const override { return Direction::maximize; }
+  bool ranks_classes() const override { return true; }
   std::optional<double> best_possible() const override { return 1; }
   Truth needs() const override { return Truth::label; }
   bool is_proportion() const override { return true; }

@@ -1,6 +1,7 @@
 #include "quasar/quant/write/keep_in_float.hpp"
 
 #include <algorithm>
+#include <utility>
 #include <vector>
 
 #include "quasar/quant/codes/scheme.hpp"
@@ -71,7 +72,10 @@ class Keeping {
     for (graph::Node node : before.nodes) {
       if (node.is("Conv") || node.is("ConvTranspose") || node.is("Gemm")) keep(node, index);
       if (has_no_kernel_on_codes(node) || !in_codes_.contains(node.name)) keep_apart(node, index);
+      const bool pools = pools_before_codes(node, index);
+      const std::string result = pools ? std::exchange(node.outputs.front(), names_.fresh(node.name + "_output")) : "";
       model_.nodes.push_back(std::move(node));
+      if (pools) copy(model_.nodes.back().name, model_.nodes.back().outputs.front(), result);
     }
   }
 
@@ -90,9 +94,19 @@ class Keeping {
     while (copied + 1 < last && is_constant(node.inputs[copied], index)) copied++;
     std::string& input = node.inputs[copied];
     const std::string own = names_.fresh(node.name + "_input");
-    model_.nodes.push_back(
-        {.name = names_.fresh(node.name + "_Sum"), .op_type = "Sum", .domain = "", .inputs = {input}, .outputs = {own}});
+    copy(node.name, input, own);
     input = own;
+  }
+
+  // Nothing before it is in codes, but what reads it.
+  static bool pools_before_codes(const graph::Node& node, const graph::Index& index) {
+    return node.domain.empty() && node.is("MaxPool") && node.outputs.size() == 1 &&
+           !comes_from_codes(node.inputs.front(), index) && becomes_codes(node.outputs.front(), index);
+  }
+
+  void copy(const std::string& node, const std::string& from, const std::string& to) {
+    model_.nodes.push_back(
+        {.name = names_.fresh(node + "_Sum"), .op_type = "Sum", .domain = "", .inputs = {from}, .outputs = {to}});
   }
 
   // ONNX Runtime makes an initializer of it.

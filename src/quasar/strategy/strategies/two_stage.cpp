@@ -74,7 +74,7 @@ class TwoStage final : public Strategy {
     return "second stage: " + reason;
   }
 
-  // The trial with the best value wins, with three exceptions.
+  // The trial with the best value wins, of those that meet the goal where there are some, with three exceptions.
   // - A form that is slower than the first one must be better by a tenth.
   // - A form that is not faster than float, beside one that is, only stands in where that one is poor. If the faster one is not
   //   good by the objective's value, a tenth decides between them.
@@ -96,6 +96,7 @@ class TwoStage final : public Strategy {
           (is_good(context, *faster) || !outweighs(chosen->values[0], faster->values[0], context.study.directions()[0])))
         chosen = faster;
     }
+    if (chosen == nullptr) chosen = best_but(context, [](const auto&) { return false; });
     if (chosen == nullptr || chosen->number == best->number) return;
     finding.winner = chosen->number;
     if (lesser(*best) || gains_no_time(context, best->point)) finding.in_need = best->number;
@@ -109,11 +110,15 @@ class TwoStage final : public Strategy {
   // nullptr: there is none but what is left out.
   static const search::Trial* best_but(const StrategyContext& context,
                                        const std::function<bool(const search::Trial&)>& is_left_out) {
+    const auto trials = context.study.trials();
+    const auto counts = [](const search::Trial& trial) {
+      return trial.state == search::State::complete && !trial.is_duplicate() && trial.values.size() == 1 &&
+             trial.violation() == 0;
+    };
+    const bool is_met = std::ranges::any_of(trials, [&](const auto& trial) { return counts(trial) && trial.is_candidate(); });
     const search::Trial* best = nullptr;
-    for (const auto& trial : context.study.trials()) {
-      if (trial.state != search::State::complete || trial.is_duplicate() || trial.values.size() != 1 || trial.violation() > 0)
-        continue;
-      if (is_left_out(trial)) continue;
+    for (const auto& trial : trials) {
+      if (!counts(trial) || (is_met && !trial.is_candidate()) || is_left_out(trial)) continue;
       const bool is_better = best == nullptr || search::better(trial.values[0], best->values[0], context.study.directions()[0]);
       if (is_better || (trial.values[0] == best->values[0] && is_faster(context, trial.point, best->point))) best = &trial;
     }
@@ -248,15 +253,19 @@ class TwoStage final : public Strategy {
   // The best of the first stage in these spaces that can be rounded, whichever run of the program found it.
   static std::optional<Winner> best_of(const StrategyContext& context, std::span<const search::Space> spaces) {
     std::optional<Winner> out;
-    double value = 0;
+    double value = 0, violation = 0;
     for (const auto& trial : context.study.trials()) {
       const bool mine = trial.user_attributes.value(search::attribute::stage, std::string()) == first_stage;
       if (!mine || trial.state != search::State::complete || trial.values.empty()) continue;
-      if (out && !search::better(trial.values[0], value, context.study.directions()[0])) continue;
+      const bool as_far = trial.violation() == violation;
+      if (out &&
+          !(as_far ? search::better(trial.values[0], value, context.study.directions()[0]) : trial.violation() < violation))
+        continue;
       const auto space = std::ranges::find_if(spaces, [&](const search::Space& one) { return fits(one, trial.point); });
       if (space == spaces.end() || !can_be_rounded(*space, trial.point)) continue;
       out = Winner{static_cast<size_t>(space - spaces.begin()), trial.point};
       value = trial.values[0];
+      violation = trial.violation();
     }
     return out;
   }
