@@ -60,8 +60,9 @@ TEST_F(Automatic, OfManySamplesSomeAreTaken) {
   for (const char* text : {"# data: 2500 samples, 2000 of which are taken", "128 samples to calibrate on", "1372 to score on",
                            "\"evaluation\": 1372", "\"holdout\": 500"})
     EXPECT_NE(ran.out.find(text), std::string::npos) << text << "\n" << ran.out;
-  write_file(out / "search.yaml", ran.out);
-  const Ran again = run("search " + (out / "search.yaml").string() + " --dry-run --output-dir " + (folder.path() / "2").string());
+  const fs::path words = folder.path() / "search.yaml";
+  write_file(words, ran.out);
+  const Ran again = run("search " + words.string() + " --dry-run --output-dir " + (folder.path() / "2").string());
   EXPECT_EQ(again.code, 0) << again.err;
 }
 

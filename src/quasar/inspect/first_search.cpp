@@ -18,6 +18,7 @@
 #include "quasar/eval/metric.hpp"
 #include "quasar/graph/load.hpp"
 #include "quasar/job/preset.hpp"
+#include "quasar/ops/chosen_outputs.hpp"
 #include "quasar/quant/target.hpp"
 #include "quasar/runtime/prepare.hpp"
 #include "quasar/runtime/session.hpp"
@@ -201,7 +202,7 @@ class Looking {
   // What is lost is counted in the task's own accuracy where there are labels, in a cosine to the float model's answers
   // elsewhere.
   void choose_metric(size_t scored_samples) {
-    const eval::Head head = eval::head_on(model_, *samples_);
+    const eval::Head head = eval::head_on(ops::with_answers(model_), *samples_);
     tell("task: " + (head.is_known() ? head.name : std::string("unknown head")) + " (" + head.why + ")");
     std::string metric = options_.metric;
     std::string why = "as you say";

@@ -206,19 +206,6 @@ Json check_pairs(const graph::Model& model, const std::string& name) {
   return {{"target", name}, {"layers", layers}, {"in_float", Json::array()}, {"violations", std::move(list)}};
 }
 
-// The model with the outputs that say something to its users.
-graph::Model with_answers(graph::Model model) {
-  const ops::ChosenOutputs chosen = ops::chosen_outputs(model);
-  const auto is_left_out = [&](const graph::Value& output) {
-    const auto among = [&](const std::vector<std::string>& names) {
-      return std::ranges::find(names, output.name) != names.end();
-    };
-    return among(chosen.crossing) || among(chosen.labels);
-  };
-  if (!std::ranges::all_of(model.outputs, is_left_out)) std::erase_if(model.outputs, is_left_out);
-  return model;
-}
-
 // The models of a pipeline: their operators, and where their inputs come from.
 Json models_json(const graph::Pipeline& pipeline, const graph::Model& model) {
   std::map<std::string, std::string> writers;
@@ -281,7 +268,7 @@ Json inspect(const InspectOptions& given) {
     facts["operators"] = operators;
     facts["processors"] = to_json(processors_of(model, target->kernels()));
   } else {
-    const graph::Model answers = with_answers(model);
+    const graph::Model answers = ops::with_answers(model);
     facts["head"] = eval::to_json(options.data.is_null() ? eval::head_of(answers)
                                                          : eval::head_on(answers, *data::open(options.data, model.inputs)));
     if (const auto found = ops::chosen_outputs(model); !found.outputs.empty())

@@ -54,9 +54,6 @@ class Finder {
         out.judged.push_back(output.name);
       }
     }
-    for (const auto& scores : zipped()) {
-      if (!index_.is_output(scores)) out.judged.push_back(scores);
-    }
     if (out.judged.empty() && out.outputs.empty()) return {};
     if (out.outputs.empty()) return out.judged.size() == model_.outputs.size() ? ChosenOutputs() : out;
     for (const auto& output : out.outputs) follow(output);
@@ -98,28 +95,15 @@ class Finder {
     return std::ranges::find(model_.inputs, value, &graph::Value::name) != model_.inputs.end();
   }
 
-  // What ZipMaps are made of.
-  std::vector<std::string> zipped() const {
-    std::vector<std::string> out;
-    for (const auto& output : model_.outputs) {
-      const graph::Node* node = index_.producer(output.name);
-      if (node != nullptr && is_classical(*node, "ZipMap")) out.push_back(node->inputs.front());
-    }
-    return out;
-  }
-
   bool is_label(const graph::Value& output) const {
-    if (output.type == DataType::string || output.type == DataType::undefined) return true;
+    if (output.type == DataType::string) return true;
     if (output.type != DataType::int64 && output.type != DataType::int32) return false;
     const std::string scores = ranked_by(output.name);
     if (scores.empty()) return false;
-    std::vector<std::string> others = zipped();
-    for (const auto& other : model_.outputs) {
-      if (floats_.contains(other.name)) others.push_back(other.name);
-    }
     const std::set<std::string> same = same_order(scores);
-    return std::ranges::any_of(others, [&](const std::string& other) {
-      return std::ranges::any_of(same_order(other), [&](const std::string& value) { return same.contains(value); });
+    return std::ranges::any_of(model_.outputs, [&](const graph::Value& other) {
+      return floats_.contains(other.name) &&
+             std::ranges::any_of(same_order(other.name), [&](const std::string& value) { return same.contains(value); });
     });
   }
 
@@ -192,6 +176,18 @@ class Finder {
 
 ChosenOutputs chosen_outputs(const graph::Model& model) {
   return Finder(model).run();
+}
+
+graph::Model with_answers(graph::Model model) {
+  const ChosenOutputs chosen = chosen_outputs(model);
+  const auto is_left_out = [&](const graph::Value& output) {
+    const auto among = [&](const std::vector<std::string>& names) {
+      return std::ranges::find(names, output.name) != names.end();
+    };
+    return among(chosen.crossing) || among(chosen.labels);
+  };
+  std::erase_if(model.outputs, is_left_out);
+  return model;
 }
 
 std::vector<std::string> judged_of(const graph::Model& reference, const graph::Model& candidate) {

@@ -78,6 +78,7 @@ TEST(ChosenOutputs, LabelsAreNotJudgedBesideTheirScores) {
     EXPECT_EQ(found.judged, Names{"probabilities"});
     EXPECT_EQ(in_words(found), "not judged, as labels of other outputs, or as they hold no numbers: label");
   }
+  EXPECT_EQ(with_answers(classifier(DataType::string)).outputs.size(), 1U);
   graph::Model ranks = classifier(DataType::int64);
   ranks.nodes[2].inputs = {"logits"};
   EXPECT_EQ(chosen_outputs(ranks).labels, Names{"label"});
@@ -85,16 +86,6 @@ TEST(ChosenOutputs, LabelsAreNotJudgedBesideTheirScores) {
   EXPECT_EQ(chosen_outputs(ranks).labels, Names()) << "the place of another value";
   ranks.outputs.pop_back();
   EXPECT_EQ(chosen_outputs(ranks).judged, Names()) << "there is nothing else";
-}
-
-// A sequence of {class: score}.
-TEST(ChosenOutputs, WhatAZipMapIsMadeOfIsJudged) {
-  graph::Model model = classifier(DataType::int64);
-  model.nodes.push_back({"zip", "ZipMap", "ai.onnx.ml", {"probabilities"}, {"by_class"}});
-  model.outputs[1] = {.name = "by_class"};
-  const ChosenOutputs found = chosen_outputs(model);
-  EXPECT_EQ(found.labels, (Names{"label", "by_class"}));
-  EXPECT_EQ(found.judged, Names{"probabilities"});
 }
 
 TEST(ChosenOutputs, ComparisonsAreFollowedToWhatTheyCompare) {
