@@ -44,13 +44,16 @@ bool keeps_within(const QuantParams& grid, const ops::Bounds& bounds) {
 }
 
 std::string first_unfit(const Config& config, const Unfit& unfit) {
-  const auto of_rule = [&](const LayerRule& rule) {
+  const auto of_rule = [&](const LayerRule& rule, const std::string& key) {
     const std::string why = rule.in_float ? "" : unfit(rule.activation, rule.weight);
-    return why.empty() ? why : "of some layers " + why;
+    return why.empty() ? why : key + ": " + why;
+  };
+  const auto key_in = [](const LayerRule& rule) {
+    return rule.words.is_null() && rule.kind.empty() ? "include_auto_mp" : key_of(rule);
   };
   std::string why = unfit(config.activation, config.weight);
-  for (const auto& rule : config.layers) why = why.empty() ? of_rule(rule) : why;
-  for (const auto& kind : config.kinds) why = why.empty() ? of_rule(kind.rule) : why;
+  for (const auto& rule : config.layers) why = why.empty() ? of_rule(rule, key_in(rule)) : why;
+  for (const auto& kind : config.kinds) why = why.empty() ? of_rule(kind.rule, "layer_kinds." + name_of(kind.kind)) : why;
   return why.empty() && config.mixed ? unfit(config.mixed->activation, config.mixed->weight) : why;
 }
 

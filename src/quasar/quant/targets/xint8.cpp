@@ -98,7 +98,9 @@ class XInt8 final : public Target {
     return format == Format::qdq ? "" : "compilers for its processors read Q/DQ pairs";
   }
 
-  std::string obstacle_to_run_time_scales() const override { return "the processor shifts by scales that are in the file"; }
+  std::string obstacle_to_run_time_scales() const override {
+    return "the processor shifts by scales that are in the file (XInt8Spec)";
+  }
 
   bool absorbs(const ops::Bounds& bounds, const QuantParams&) const override {
     return bounds.low == 0 && (std::isinf(bounds.high) || bounds.high == 6 || bounds.high == 1);
