@@ -98,6 +98,9 @@ class Mpirun(Case):
                                env={**os.environ, "PYTHONPATH": str(Path(__file__).parent)})
         self.assertEqual(alone.returncode, 0, alone.stderr)
         self.assertEqual(Path(json.loads(alone.stdout.splitlines()[-1])["model"]).read_bytes(), best)
+        log, log_alone = (Path(folder, "auto_search.log").read_text() for folder in ("out", "alone"))
+        self.assertRegex(log, r"info: process \d+ on \S+: trial 0 ")
+        self.assertNotIn("process ", log_alone)
 
 
 class Launched(Case):
