@@ -37,14 +37,14 @@ const char* name_of(Level level) {
 class Callbacks {
  public:
   Callbacks(const py::object& log, const py::object& event, std::shared_ptr<CallingThread> caller, const tune::Job& job)
-      : log_(log), event_(event), caller_(std::move(caller)), words_(job.aim) {}
+      : log_(log), event_(event), caller_(std::move(caller)), name_(tune::name_among_others(job.study)), words_(job.aim, name_) {}
 
   report::TrialWords& words() { return words_; }
 
   Log log() {
     return [this](Level level, const std::string& text) {
       const py::gil_scoped_acquire lock;
-      guarded([&] { log_.get()(name_of(level), text); });
+      guarded([&] { log_.get()(name_of(level), name_.empty() ? text : name_ + ": " + text); });
     };
   }
 
@@ -85,6 +85,7 @@ class Callbacks {
 
   Held log_, event_;
   std::shared_ptr<CallingThread> caller_;
+  const std::string name_;  // of this process, where others work beside it
   report::TrialWords words_;
   std::exception_ptr failure_;  // guarded by the interpreter's lock
 };

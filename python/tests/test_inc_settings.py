@@ -29,7 +29,7 @@ class Settings(Fitting):
     warned = {"domain": "nlp", "inputs": ["image"], "outputs": ["out"], "example_inputs": numpy.zeros(1), "diagnosis": True,
               "ni_workload_name": "mine", "recipes": {"layer_wise_quant": True, "gemm_to_matmul": False, "graph_optimization_level": "ENABLE_ALL"}}
     refused_values = {
-        "device": ("npu", "xint8"), "backend": ("onnxrt_trt_ep", "ort_cuda"), "domain": ("vision", "must be one of 'auto', 'cv'"),
+        "device": ("npu", "xint8"), "backend": ("onnxrt_trt_ep", "target='tensorrt'"), "domain": ("vision", "must be one of 'auto', 'cv'"),
         "recipes": ({"smooth_qant": True}, "did you mean 'smooth_quant'"), "quant_format": ("QDG", "did you mean 'QDQ'"), "approach": ("statik", "did you mean 'static'"),
         "calibration_sampling_size": ([0], "at least 1"), "excluded_precisions": (["bf61"], "did you mean 'bf16'"), "quant_level": (2, "'auto', 0, 1"),
         "accuracy_criterion": ({"criterion": "relative"}, "must be of class AccuracyCriterion"), "tuning_criterion": ("basic", "must be of class TuningCriterion"),

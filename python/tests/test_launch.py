@@ -1,6 +1,7 @@
 """Scripts that mpirun or srun start several times: the first process leads, the others work for it, and all get the result."""
 import json
 import os
+import shutil
 import subprocess
 import sys
 import unittest
@@ -27,7 +28,7 @@ def score(run):
     return sum(int(numpy.argmax(run([image])[0]) == label) for image, label in zip(images, labels)) / len(labels)
 
 found = quasar.search(MODEL, *(arrays(split, 60)[0] for split in ("calibration", "evaluation")), SPACE, evaluator=score, sampler="Grid",
-                      direction="maximize", output_dir="out", **json.loads(sys.argv[1]))
+                      direction="maximize", **{"output_dir": "out", **json.loads(sys.argv[1])})
 print(json.dumps({"status": found.status, "best": found.best_trial.number, "trials": len(found.trials), "scored": scored, "model": str(found.best_model),
                   "by": sorted({trial.attributes.get("worker", "") for trial in found.trials})}))
 """
@@ -72,6 +73,34 @@ def fit():
 found = {"pro": pro, "v1": v1, "fit": fit}[sys.argv[1]]()
 print(json.dumps(found if isinstance(found, str) else [found.status, found.best_trial.number, len(found.trials), str(found.output_dir)]))
 """
+
+
+class Mpirun(Case):
+    # No process is told its number by this test: mpirun does.
+    def test_three_ranks_search_as_one(self):
+        if shutil.which("mpirun") is None:
+            self.skipTest("no mpirun (Debian's package openmpi-bin)")
+        Path("script.py").write_text(SCRIPT)
+        environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parent), "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+        with postgresql() as storage:
+            if storage is None:
+                self.skipTest("no PostgreSQL server can be started here")
+            ended = subprocess.run(["mpirun", "--oversubscribe", "-np", "3", sys.executable, "script.py", json.dumps({"study_storage_db": storage})],
+                                   stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=1800, env=environment)
+        self.assertEqual(ended.returncode, 0, ended.stderr)
+        found = [json.loads(line) for line in ended.stdout.splitlines() if line.startswith("{")]
+        self.assertEqual(len(found), 3, ended.stdout)
+        for one in found:
+            self.assertEqual({**one, "scored": 0, "by": 0}, {**found[0], "scored": 0, "by": 0})
+        self.assertEqual((found[0]["status"], found[0]["trials"]), ("ok", 4))
+        best = Path(found[0]["model"]).read_bytes()
+        alone = subprocess.run([sys.executable, "script.py", json.dumps({"output_dir": "alone"})], capture_output=True, text=True, timeout=1800,
+                               env={**os.environ, "PYTHONPATH": str(Path(__file__).parent)})
+        self.assertEqual(alone.returncode, 0, alone.stderr)
+        self.assertEqual(Path(json.loads(alone.stdout.splitlines()[-1])["model"]).read_bytes(), best)
+        log, log_alone = (Path(folder, "auto_search.log").read_text() for folder in ("out", "alone"))
+        self.assertRegex(log, r"info: process \d+ on \S+: trial 0 ")
+        self.assertNotIn("process ", log_alone)
 
 
 class Launched(Case):

@@ -1,7 +1,12 @@
 // What every target must keep.
 #include <gtest/gtest.h>
 
+#include "quasar/job/preset.hpp"
 #include "quasar/quant/target.hpp"
+#include "quasar/runtime/prepare.hpp"
+#include "unit/error_of.hpp"
+#include "unit/quant/made_up_statistics.hpp"
+#include "unit/quant/sample_models.hpp"
 
 namespace quasar::quant {
 namespace {
@@ -61,6 +66,57 @@ TEST(QuantTargetsContract, AGridWithinTheBoundsIsAbsorbed) {
   for (const auto& [name, entry] : targets::table().items()) {
     const QuantParams params{.type = DataType::uint8, .scales = {0.01F}, .zero_points = {0}};
     EXPECT_TRUE(entry.make({})->absorbs({.low = 0, .high = 6}, params)) << name;
+  }
+}
+
+TEST(QuantTargetsContract, ItsSchemeAndItsPresetAreThereAndAreForIt) {
+  for (const auto& [name, entry] : targets::table().items()) {
+    const auto target = entry.make({});
+    check_taken(*target, parse_config(words_of_scheme(target->usual_scheme())));
+    const Json words = tune::presets::table().make(target->usual_preset())->words();
+    EXPECT_TRUE(words.contains("search_space")) << name;
+    const std::string own = words.value("target", std::string(target->shifts() ? name : "ort_cpu"));
+    EXPECT_TRUE(own == name || (name == "generic" && own == "ort_cpu")) << name << " " << own;
+  }
+}
+
+// Who is told before calibration that a scheme does not run there is told of one that does.
+TEST(QuantTargetsContract, ARefusalNamesASchemeThatIsTaken) {
+  for (const auto& [name, entry] : targets::table().items()) {
+    const auto target = entry.make({});
+    const auto refusal = [&](const std::string& scheme) {
+      return test::error_of([&] { check_taken(*target, parse_config(words_of_scheme(scheme))); });
+    };
+    for (const auto& scheme : schemes::table().names()) {
+      const std::string said = refusal(scheme);
+      if (said == "no error") continue;
+      const auto is_nearest = [&](const std::string& other) {
+        return normalized(said).find(normalized(other)) != std::string::npos && refusal(other) == "no error";
+      };
+      EXPECT_TRUE(std::ranges::any_of(schemes::table().spellings(), is_nearest)) << name << " " << scheme << ": " << said;
+    }
+  }
+}
+
+// What it neither refuses nor remarks on runs there as it is meant: its own checker finds nothing.
+TEST(QuantTargetsContract, WhatItTakesBreaksNoneOfItsRules) {
+  const std::map<std::string, graph::Model> models{
+      {"separable", separable()}, {"residual", residual()}, {"branches", branches()}, {"attention", attention()}};
+  for (const auto& [name, entry] : targets::table().items()) {
+    const auto target = entry.make({});
+    if (!target->checks_pairs() && !target->is_told_by_onnxruntime()) continue;
+    size_t checked = 0;
+    for (const auto& scheme : schemes::table().names()) {
+      const Config config = parse_config(words_of_scheme(scheme));
+      if (test::error_of([&] { check_taken(*target, config); }) != "no error" || !target->remark(config).empty()) continue;
+      ++checked;
+      for (const auto& [which, model] : models) {
+        const graph::Model made = written(model, plan_of(model, config, name));
+        for (const auto& [node, fault] : target->faults(made, runtime::value_types(made)))
+          ADD_FAILURE() << name << " " << scheme << " " << which << ": " << node << " " << fault.rule << ": " << fault.what;
+      }
+    }
+    EXPECT_GE(checked, 1U) << name;
   }
 }
 

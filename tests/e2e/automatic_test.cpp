@@ -1,6 +1,8 @@
 // `quasar auto`: a search for somebody who has a model and samples only.
 #include <gtest/gtest.h>
 
+#include <tuple>
+
 #include "e2e/program.hpp"
 #include "quasar/base/error.hpp"
 #include "quasar/inspect/first_search.hpp"
@@ -40,6 +42,22 @@ TEST_F(Automatic, SaysWhatItTakesAndIsCorrectedByOneOption) {
                            "\"preset\": \"npu_int8_search\"", "\"time_limit\": 90", "\"labels\": \"label\""})
     EXPECT_NE(ran.out.find(text), std::string::npos) << text << "\n" << ran.out;
   EXPECT_FALSE(fs::exists(out));
+}
+
+// What is said of the machine is true of targets that it is not.
+TEST_F(Automatic, TakesTheSearchOfTheTargetAndSaysWhoJudges) {
+  for (const auto& [target, preset, judge] :
+       {std::tuple{"ort_cpu", "cpu_int8_search", "ort_cpu, this machine ("},
+        {"tensorrt", "tensorrt_search", "tensorrt, whose models are scored on this machine ("},
+        {"ort_arm64", "arm64_search", "ort_arm64, "},
+        {"ort_cuda", "ort_cuda_search", "ort_cuda, whose models are scored on this machine ("},
+        {"openvino", "openvino_search", "openvino, whose models are scored on this machine ("}}) {
+    const Ran ran = automatic(std::string("--dry-run --target ") + target);
+    ASSERT_EQ(ran.code, 0) << ran.err;
+    EXPECT_NE(ran.out.find("\"preset\": \"" + std::string(preset) + "\""), std::string::npos) << ran.out;
+    EXPECT_NE(ran.out.find(std::string("# target: ") + judge), std::string::npos) << ran.out;
+  }
+  EXPECT_NE(automatic("--dry-run --target tensorrt").out.find(") by ONNX Runtime (--target)"), std::string::npos);
 }
 
 TEST_F(Automatic, OneOfFewAnswersIsNoLoss) {

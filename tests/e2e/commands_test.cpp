@@ -89,6 +89,39 @@ TEST(Commands, InspectChecksModelsForOpenVino) {
   EXPECT_EQ(rules["violations"][0]["rule"], "weights");
 }
 
+// As ONNX Runtime here says. Who names no target asks for no rules.
+TEST(Commands, InspectChecksModelsForOnnxRuntime) {
+  const TemporaryFolder folder;
+  const std::string path = (folder.path() / "q.onnx").string();
+  const auto made = [&](const std::string& how) {
+    const Ran ran = run("quantize " + digits("digits.onnx") + " -o " + path + how + " --calib " + digits("calibration.npz"));
+    EXPECT_EQ(ran.code, 0) << ran.err;
+  };
+  const auto rules = [&](const char* target, int code) {
+    const Ran ran = run("inspect --json " + path + " --target " + target);
+    EXPECT_EQ(ran.code, code) << ran.out;
+    return parse_json(ran.out, "stdout")["rules"];
+  };
+  for (const char* target : {"ort_cpu", "ort_arm64"}) {
+    for (const char* scheme : {"U8S8_CHANNEL", "A8W8", "DYNAMIC", "W8"}) {
+      made(std::string(" --target ") + target + " --scheme " + scheme);
+      EXPECT_EQ(rules(target, 0)["violations"], Json::array()) << target << " " << scheme;
+    }
+    made(std::string(" --scheme A16W8 --target ") + target);
+    EXPECT_EQ(rules(target, 2)["violations"][0]["rule"], "types");
+    EXPECT_EQ(run("inspect " + path).code, 0);
+    made(" --scheme A8W8 --target generic");  // its pairs reach beyond the bounds of Clip, and none stands before it
+    const Json broken = rules(target, 2);
+    EXPECT_EQ(broken["target"], target);
+    EXPECT_EQ(broken["violations"].size(), 15U);
+    EXPECT_EQ(broken["violations"][0]["node"], "stem/conv");
+    EXPECT_EQ(broken["violations"][0]["rule"], "pairs");
+  }
+  const Ran cuda = run("inspect " + path + " --target ort_cuda");
+  EXPECT_EQ(cuda.code, 0) << cuda.err;
+  EXPECT_NE(cuda.out.find("CUDA provider runs nothing of a quantized model in integers"), std::string::npos) << cuda.out;
+}
+
 TEST(Commands, InspectChecksModelsForQualcomm) {
   const TemporaryFolder folder;
   const std::string path = (folder.path() / "q.onnx").string(), demo = digits("digits.onnx");

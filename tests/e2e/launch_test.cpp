@@ -60,6 +60,9 @@ TEST_F(Workers, StartedByMpirun) {
   };
   EXPECT_EQ(started(3, ""), 0) << read_file(file("mpirun"));
   expect_whole(all_trials);
+  const Ran alone = run("search " + config.string() + " --output-dir " + file("single").string());
+  ASSERT_EQ(alone.code, 0) << alone.err;
+  EXPECT_TRUE(read_file(out / "best.onnx") == read_file(file("single") / "best.onnx")) << "not that of one process";
   // Without a storage that all share, they would be three searches.
   EXPECT_NE(started(2, "--set storage=study.db --set output_dir=" + file("alone").string()), 0);
   EXPECT_NE(read_file(file("mpirun")).find("a storage that all share"), std::string::npos) << read_file(file("mpirun"));

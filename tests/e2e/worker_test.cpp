@@ -2,6 +2,9 @@
 #include <fcntl.h>
 #include <sched.h>
 
+#include <map>
+#include <sstream>
+
 #include "e2e/workers.hpp"
 #include "quasar/base/secrets.hpp"
 #include "quasar/base/version.hpp"
@@ -263,6 +266,67 @@ TEST_F(Workers, ASilentServerHoldsNobody) {
   EXPECT_EQ(again.wait(), 0) << again.output();
 }
 
+// So do commands that only read. A locked table holds them until the server stops.
+TEST_F(Workers, ASilentServerIsSaidByCommandsThatRead) {
+  Child leader(search({"--set", "n_trials=2"}), file("leader"));
+  ASSERT_EQ(leader.wait(), 0) << leader.output();
+  std::jthread holder([&] { server->run("BEGIN; LOCK TABLE trials IN ACCESS EXCLUSIVE MODE; SELECT pg_sleep(36000)"); });
+  const auto waiting = [&] { return server->ask("SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'"); };
+  const auto wait_until = [](const auto& is_so) {
+    for (int i = 0; i < 6000 * patience && !is_so(); ++i) std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  };
+  wait_until([&] { return server->ask("SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'PgSleep'") == "1\n"; });
+  Child list({"study", "list", server->url()}, file("list"));
+  Child page({"report", server->url(), "-o", file("page.html").string()}, file("page"));
+  wait_until([&] { return waiting() == "2\n"; });
+  EXPECT_EQ(waiting(), "2\n") << list.output() << page.output();
+  server->freeze(true);
+  for (const Child* child : {&list, &page}) {
+    wait_until([&] { return child->output().find("has not answered for") != std::string::npos; });
+    EXPECT_NE(child->output().find("has not answered for"), std::string::npos) << child->output();
+  }
+  server->freeze(false);
+  EXPECT_TRUE(server->run("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE wait_event = 'PgSleep'"));
+  EXPECT_EQ(list.wait(), 0) << list.output();
+  EXPECT_EQ(page.wait(), 0) << page.output();
+}
+
+// Whose lines stand between each other's says whose each is, as `quasar status` calls it. One process alone has no others.
+TEST_F(Workers, LinesCarryTheNameOfTheirProcess) {
+  Child one(worker("", {"--output-dir", file("one").string()}), file("one.txt"));
+  Child leader(search(), file("leader"));
+  EXPECT_EQ(leader.wait(), 0) << leader.output();
+  EXPECT_EQ(one.wait(), 0) << one.output();
+  std::map<std::string, size_t> ended;
+  for (const auto& trial : trials()) ++ended[trial.system_attributes.value(search::worker_attribute, std::string())];
+  ASSERT_EQ(ended.size(), 2U) << leader.output() << one.output();
+  const std::string first = ended.begin()->first, second = ended.rbegin()->first;
+  const auto lines_of = [](const std::string& text, const std::string& begin) {
+    size_t count = 0;
+    std::istringstream lines(text);
+    for (std::string line; std::getline(lines, line);) count += line.starts_with(begin) ? 1 : 0;
+    return count;
+  };
+  for (const std::string& text : {leader.output(), one.output()}) {
+    const bool is_first = lines_of(text, first + ": trial ") > 0;
+    const std::string &name = is_first ? first : second, &other = is_first ? second : first;
+    size_t by_other = 0;  // the leader tells of those too
+    for (size_t at = text.find(" (by " + other + ")"); at != std::string::npos; at = text.find(" (by " + other + ")", at + 1))
+      ++by_other;
+    EXPECT_EQ(lines_of(text, name + ": trial "), ended[name] + by_other) << text;
+    EXPECT_EQ(text.find(" (by " + name), std::string::npos) << text;
+    EXPECT_EQ(lines_of(text, "trial ") + lines_of(text, other), 0U) << text;
+  }
+  EXPECT_NE(leader.output().find(" (by process "), std::string::npos) << leader.output();
+  EXPECT_NE(leader.output().substr(0, leader.output().find(" on ")), one.output().substr(0, one.output().find(" on ")));
+  for (const fs::path& log : {out / "auto_search.log", file("one") / "worker.log"})
+    EXPECT_NE(read_file(log).find("] [process "), std::string::npos) << read_file(log);
+  const Ran alone = run("search " + config.string() + " --set n_trials=2 --output-dir " + file("alone").string());
+  EXPECT_EQ(alone.code, 0) << alone.err;
+  EXPECT_EQ(lines_of(alone.err, "trial "), 2U) << alone.err;
+  EXPECT_EQ((alone.err + read_file(file("alone") / "auto_search.log")).find("process "), std::string::npos);
+}
+
 // Also one that has not joined it, because its evaluator hangs on the float model.
 TEST_F(Workers, EndWithTheSearchWhateverTheyPrepare) {
   const std::string hung = file("hung").string();
@@ -377,6 +441,21 @@ TEST_F(Workers, AServerWithoutRoomIsNamed) {
   for (const char* said : {"too many connections for role", "every worker needs a connection"})
     EXPECT_NE(one.output().find(said), std::string::npos) << one.output();
   EXPECT_EQ(one.output().find("start `quasar search`"), std::string::npos) << one.output();
+}
+
+// One connection each, and one to spare.
+TEST_F(Workers, ARoleWithFiveConnectionsIsEnoughForALeaderAndThreeWorkers) {
+  ASSERT_TRUE(server->run("CREATE ROLE few LOGIN PASSWORD 'few' CONNECTION LIMIT 5; GRANT quasar_test TO few"));
+  const std::string url = "postgresql://few:few@127.0.0.1:" + std::to_string(server->port()) + "/postgres";
+  std::vector<std::unique_ptr<Child>> workers;
+  for (const char* name : {"one", "two", "three"}) workers.push_back(std::make_unique<Child>(worker(url), file(name)));
+  Child leader(search({"--set", "storage=" + url}), file("leader"));
+  EXPECT_EQ(leader.wait(), 0) << leader.output();
+  for (const auto& child : workers) {
+    EXPECT_EQ(child->wait(), 0) << child->output();
+    EXPECT_NE(child->output().find(" trials executed here (0 failed)"), std::string::npos) << child->output();
+  }
+  expect_whole(all_trials);
 }
 
 TEST_F(Workers, OnAnotherHost) {

@@ -2,6 +2,7 @@
 import contextlib
 import json
 import os
+import re
 import shutil
 import sqlite3
 import subprocess
@@ -151,10 +152,15 @@ def check_finished(bench, out, code, said, now):
     check(said.returncode == 0, "best.onnx does not run: " + said.stderr)
 
 
+def tells_a_trial(line):
+    """Of a search that shares its database the line begins with the process's name."""
+    return re.match(r"(process \d+ on \S+: )?trial ", line) is not None
+
+
 def hear_trials(process, count):
     """Returns when the process has said so many trials, or has ended."""
     for line in process.stdout:
-        count -= line.startswith("trial ")
+        count -= tells_a_trial(line)
         if count <= 0:
             return
 
@@ -163,7 +169,7 @@ def interrupted(bench, words, trials):
     """Starts a search and returns it when it has said so many trials."""
     process = bench.start(words)
     for line in process.stdout:
-        if line.startswith("trial "):
+        if tells_a_trial(line):
             trials -= 1
         if trials == 0:
             return process

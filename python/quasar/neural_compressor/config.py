@@ -85,7 +85,7 @@ _recipes = ["smooth_quant", "smooth_quant_args", "first_conv_or_matmul_quantizat
 
 _refused_backends = {
     "itex": "it is for TensorFlow", "ipex": "it is for PyTorch",
-    "onnxrt_trt_ep": "quasar.search(target='ort_cuda') with symmetric int8 activations makes models for TensorRT",
+    "onnxrt_trt_ep": "quasar.search(target='tensorrt', preset='tensorrt_search') makes models for TensorRT",
     "onnxrt_dnnl_ep": "models for 'default' run there too", "onnxrt_dml_ep": "Quasar has no rules for DirectML",
 }
 _approaches = {"post_training_static_quant": "static", "post_training_dynamic_quant": "dynamic", "post_training_auto_quant": "auto",

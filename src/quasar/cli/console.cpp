@@ -37,17 +37,18 @@ spdlog::level::level_enum level_of(Level level) {
 }  // namespace
 
 struct Console::Impl {
-  Impl(bool silent, const tune::Aim& aim) : quiet(silent), words(aim) {}
+  Impl(bool silent, const tune::Aim& aim, const std::string& who)
+      : quiet(silent), name(who.empty() ? "quasar" : who), said_by(who.empty() ? "" : who + ": "), words(aim, who) {}
 
   bool quiet;
+  std::string name, said_by;
   bool terminal = errors_are_terminal();
   bool progress_open = false;
   bool colour = wants_colour();
   report::TrialWords words;
   ProgressLine progress{words.objective()};
   std::mutex guard;
-  std::shared_ptr<spdlog::logger> file =
-      std::make_shared<spdlog::logger>("quasar", std::make_shared<spdlog::sinks::null_sink_mt>());
+  std::shared_ptr<spdlog::logger> file = std::make_shared<spdlog::logger>(name, std::make_shared<spdlog::sinks::null_sink_mt>());
 
   void close_progress() {
     if (progress_open) std::fputs("\n", stderr);
@@ -61,7 +62,8 @@ struct Console::Impl {
     if (level == Level::debug || (quiet && level == Level::info)) return;
     if (progress_open) std::fputs("\r\033[K", stderr);  // the message stands where the line was, and the line below it
     std::string prefix = level == Level::warning ? "warning: " : level == Level::error ? "error: " : "";
-    const std::string shown = terminal ? report::wrapped(prefix + text, terminal_columns()).substr(prefix.size()) : text;
+    const std::string line = said_by + text;
+    const std::string shown = terminal ? report::wrapped(prefix + line, terminal_columns()).substr(prefix.size()) : line;
     if (colour && !prefix.empty()) prefix = (level == Level::error ? "\033[31m" : "\033[33m") + prefix + "\033[0m";
     std::fprintf(stderr, "%s%s\n", prefix.c_str(), shown.c_str());
     if (progress_open) show_progress();
@@ -84,14 +86,14 @@ struct Console::Impl {
     progress.hear(event);
     if (quiet) return;
     if (!terminal) {
-      std::fprintf(stderr, "trial %lld: %s\n", static_cast<long long>(event.trial.number), outcome.c_str());
+      std::fprintf(stderr, "%strial %lld: %s\n", said_by.c_str(), static_cast<long long>(event.trial.number), outcome.c_str());
       return;
     }
     show_progress();
   }
 };
 
-Console::Console(bool quiet, const tune::Aim& aim) : impl_(std::make_unique<Impl>(quiet, aim)) {}
+Console::Console(bool quiet, const tune::Aim& aim, const std::string& name) : impl_(std::make_unique<Impl>(quiet, aim, name)) {}
 
 Console::~Console() {
   impl_->close_progress();
@@ -102,7 +104,8 @@ void Console::log_to(const std::filesystem::path& file) {
     throw Error("cannot write " + file.string() + ": it is a symbolic link, which logs do not follow; remove it");
   if (is_pipe(file)) throw Error("cannot write " + file.string() + ": it is a pipe, not a file");
   try {
-    impl_->file = std::make_shared<spdlog::logger>("quasar", std::make_shared<spdlog::sinks::basic_file_sink_mt>(file.string()));
+    impl_->file =
+        std::make_shared<spdlog::logger>(impl_->name, std::make_shared<spdlog::sinks::basic_file_sink_mt>(file.string()));
   } catch (const spdlog::spdlog_ex& error) {
     throw Error("cannot write " + file.string() + ": " + error.what());
   }

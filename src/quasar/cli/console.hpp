@@ -14,8 +14,8 @@ namespace quasar::cli {
 
 class Console {
  public:
-  // The log file is appended to.
-  Console(bool quiet, const tune::Aim& aim);
+  // The log file is appended to. `name`: of this process, which its lines carry; "": they need none.
+  Console(bool quiet, const tune::Aim& aim, const std::string& name = "");
   ~Console();
 
   void log_to(const std::filesystem::path& file);

@@ -87,7 +87,7 @@ int exit_code(tune::Status status) {
 }
 
 int search(const tune::Job& job, const SearchRun& how) {
-  Console console(how.quiet, job.aim);
+  Console console(how.quiet, job.aim, tune::name_among_others(job.study));
   std::error_code code;
   fs::create_directories(job.output.dir, code);
   if (code) throw Error("cannot create output_dir '" + job.output.dir.string() + "': " + code.message());

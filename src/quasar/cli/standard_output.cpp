@@ -9,6 +9,10 @@
 
 namespace quasar::cli {
 
+Log on_standard_error() {
+  return [](Level, const std::string& text) { std::cerr << printable_message(text) << "\n"; };
+}
+
 class StandardOutput::Buffer : public std::streambuf {
  public:
   Buffer(std::streambuf* to, bool terminal) : to_(to), terminal_(terminal) {}

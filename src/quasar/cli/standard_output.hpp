@@ -4,7 +4,12 @@
 
 #include <memory>
 
+#include "quasar/base/log.hpp"
+
 namespace quasar::cli {
+
+// To standard error, line by line: for commands that search nothing, of what a database's server does meanwhile.
+Log on_standard_error();
 
 // While it lives, std::cout passes through printable() where it leads to a terminal; files and pipes get what is written.
 class StandardOutput {

@@ -26,7 +26,7 @@ Json worker_json(const tune::WorkerRun& done) {
 
 WorkerEnd run_worker(tune::Job job, const WorkerRunOptions& options) {
   catch_signals();
-  Console console(options.quiet, job.aim);
+  Console console(options.quiet, job.aim, process_name());
   std::optional<TemporaryFolder> scratch;
   if (options.keeps_files) {
     fs::create_directories(job.output.dir);
@@ -48,6 +48,7 @@ WorkerEnd run_worker(tune::Job job, const WorkerRunOptions& options) {
     std::cout << worker_json(done).dump(2) << "\n";
     return end;
   }
+  if (!options.launch.empty()) std::cout << process_name() << ": ";  // others print theirs beside it
   std::cout << done.executed << " trials executed here (" << done.failed << " failed), " << done.duplicates << " duplicates, "
             << done.seconds << " s; " << done.reason << "\n";
   return end;

@@ -20,6 +20,7 @@
 #include "quasar/job/preset.hpp"
 #include "quasar/ops/chosen_outputs.hpp"
 #include "quasar/quant/target.hpp"
+#include "quasar/runtime/device.hpp"
 #include "quasar/runtime/prepare.hpp"
 #include "quasar/runtime/session.hpp"
 #include "quasar/tune/open_data.hpp"
@@ -145,6 +146,18 @@ Json parts_of(size_t samples) {
   return out;
 }
 
+// What stands in for the processor that the model is for.
+std::string judge_in_words(const quant::Target& target) {
+  const std::string here = " (" + runtime::cpu_name() + ")";
+  if (target.timed_here()) return ", this machine" + here;
+  const runtime::Library own = runtime::parse_library(target.runtime());
+  const std::string judge = !runtime::obstacle_to(own).empty()     ? "ONNX Runtime"
+                            : own == runtime::Library::openvino    ? "OpenVINO"
+                            : own == runtime::Library::onnxruntime ? "ONNX Runtime"
+                                                                   : "a simulator of it";
+  return ", whose models are scored on this machine" + here + " by " + judge;
+}
+
 class Looking {
  public:
   explicit Looking(const FirstSearchOptions& options)
@@ -239,14 +252,14 @@ class Looking {
 
   void choose_target() {
     const std::string target = options_.target.empty() ? "ort_cpu" : quant::targets::table().resolve(options_.target);
-    const bool is_npu = quant::targets::table().make(target)->shifts();
+    const auto made = quant::targets::table().make(target);
+    const std::string preset = made->usual_preset();
     out_.words["target"] = target;
-    const std::string own = target + "_search";
-    const bool has_own = presets::table().try_find(own) != nullptr;
-    out_.words["preset"] = is_npu ? "npu_int8_search" : has_own ? own : "cpu_int8_search";
-    tell("target: " + target + (is_npu ? "" : ", this machine (" + runtime::cpu_name() + ")") + " (--target)");
-    tell("way: preset " + out_.words["preset"].get<std::string>() +
-         (is_npu ? "" : ", then repair where the goal is missed or the best model is of little use"));
+    out_.words["preset"] = preset;
+    tell("target: " + target + judge_in_words(*made) + " (--target)");
+    const bool is_rescued = presets::table().make(preset)->is_rescued();
+    tell("way: preset " + preset +
+         (is_rescued ? ", then repair where the goal is missed or the best model is of little use" : ""));
   }
 
   const FirstSearchOptions& options_;

@@ -19,8 +19,10 @@
 #include "quasar/quant/config/usual_target.hpp"
 #include "quasar/quant/node_names.hpp"
 #include "quasar/quant/npu/npu.hpp"
+#include "quasar/quant/onnxruntime_kernels.hpp"
 #include "quasar/quant/placement.hpp"
 #include "quasar/quant/target.hpp"
+#include "quasar/runtime/kernels.hpp"
 #include "quasar/runtime/oldest_release.hpp"
 #include "quasar/runtime/prepare.hpp"
 #include "quasar/stats/shapes.hpp"
@@ -68,6 +70,7 @@ class Fate {
         placement_(quant::place(index, config_, *target_, ranks)),
         index_(index) {
     if (target_->shifts()) quant::check_forms_for_shifts(config_);
+    if (!words.is_null()) quant::check_taken(*target_, config_);
   }
 
   const std::string& scheme() const { return scheme_; }
@@ -206,6 +209,36 @@ Json check_pairs(const graph::Model& model, const std::string& name) {
   return {{"target", name}, {"layers", layers}, {"in_float", Json::array()}, {"violations", std::move(list)}};
 }
 
+// Of nodes that pairs ask to run in integers, those of which ONNX Runtime says that they do not; the target's rules say why.
+Json check_in_onnxruntime(const graph::Model& model, const std::string& name) {
+  const auto target = quant::targets::table().make(name);
+  std::map<std::string, quant::PairFault> reasons;
+  for (auto& [node, fault] : target->faults(model, {})) reasons[node] = std::move(fault);
+  const std::vector<std::string> asked = quant::asked_for_integers(model);
+  const auto runs = runtime::runs_quantized(model, asked);
+  const graph::Index index(model);
+  Json list = Json::array();
+  for (const auto& node : asked) {
+    const std::string& type = index.node(node)->op_type;
+    const bool absorbed = quant::in_codes(type) == quant::InCodes::absorbed;
+    if (runs.at(node) || absorbed) continue;
+    const auto reason = reasons.find(node);
+    const quant::PairFault fault =
+        reason != reasons.end()
+            ? reason->second
+            : quant::PairFault{"pairs", "ONNX Runtime makes no integer kernel of this " + type + " and the pairs around it"};
+    list.push_back({{"node", node}, {"rule", fault.rule}, {"what", fault.what}, {"figures", Json::object()}});
+  }
+  const size_t layers = quant::nodes_in_pairs(model).size();
+  return {{"target", name}, {"layers", layers}, {"in_float", Json::array()}, {"violations", std::move(list)}};
+}
+
+std::map<std::string, int> operators_of(const graph::Model& model) {
+  std::map<std::string, int> out;
+  for (const auto& node : model.nodes) out[node.op_type]++;
+  return out;
+}
+
 // The models of a pipeline: their operators, and where their inputs come from.
 Json models_json(const graph::Pipeline& pipeline, const graph::Model& model) {
   std::map<std::string, std::string> writers;
@@ -263,9 +296,10 @@ Json inspect(const InspectOptions& given) {
     facts["rules"] = check_pairs(model, chosen);
     if (target->saturation()) facts["processors"] = to_json(processors_of(model, target->kernels()));
   } else if (finished) {
-    std::map<std::string, int> operators;
-    for (const auto& node : model.nodes) operators[node.op_type]++;
-    facts["operators"] = operators;
+    // Who names no target asks for no rules.
+    if (target->is_told_by_onnxruntime() && !options.target.empty()) facts["rules"] = check_in_onnxruntime(model, chosen);
+    if (const std::string told = target->told_of_all(); !told.empty()) facts["note"] = told;
+    facts["operators"] = operators_of(model);
     facts["processors"] = to_json(processors_of(model, target->kernels()));
   } else {
     const graph::Model answers = ops::with_answers(model);

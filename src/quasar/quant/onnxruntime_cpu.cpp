@@ -1,5 +1,7 @@
 #include "quasar/quant/onnxruntime_cpu.hpp"
 
+#include <algorithm>
+
 #include "quasar/quant/onnxruntime_kernels.hpp"
 
 namespace quasar::quant {
@@ -73,6 +75,23 @@ bool OnnxRuntimeCpu::writes_float(const graph::Node& node, const Config& config)
 // (1.30, 1.31).
 DataType OnnxRuntimeCpu::activation_type(DataType wanted, size_t readers, int64_t opset) const {
   return wanted == DataType::int8 && (readers > 1 || opset >= 21) ? DataType::uint8 : wanted;
+}
+
+PairFault OnnxRuntimeCpu::fault(const NodeInPairs& at) const {
+  if (has_own_codes(at.node)) return {};
+  const bool values = std::ranges::any_of(at.inputs, [](const auto& input) { return input && !input->constant; });
+  if (!values && !at.output) return {};  // weights alone are in codes
+  const auto is_other = [](const std::optional<Pair>& pair) {
+    return pair && !is_byte(pair->type) && !(pair->constant && pair->type == DataType::int32);
+  };
+  const auto wrong = std::ranges::find_if(at.inputs, is_other);
+  if (wrong != at.inputs.end() || is_other(at.output)) {
+    const Pair& pair = wrong != at.inputs.end() ? **wrong : *at.output;
+    return {"types", "'" + pair.value + "' has codes of " + std::string(name_of(pair.type)) +
+                         ", for which ONNX Runtime's CPU has no integer kernels: it runs in float"};
+  }
+  if (in_codes(at.node.op_type) == InCodes::absorbed || has_integer_kernel(at.node) || !only_rounds(at)) return {};
+  return {"float", "ONNX Runtime's CPU has no integer kernel of " + at.node.op_type + ": the pairs around it only round"};
 }
 
 }  // namespace quasar::quant

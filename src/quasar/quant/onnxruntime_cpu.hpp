@@ -28,6 +28,8 @@ class OnnxRuntimeCpu : public Target {
   DataType constant_type(DataType wanted) const override { return wanted == DataType::int8 ? DataType::uint8 : wanted; }
   std::string usual_scheme() const override { return "u8s8_channel"; }
   std::optional<Saturation> saturation() const override { return Saturation::avoid; }
+  bool is_told_by_onnxruntime() const override { return true; }
+  PairFault fault(const NodeInPairs& at) const override;
 };
 
 }  // namespace quasar::quant

@@ -151,6 +151,17 @@ bool only_rounds(const NodeInPairs& at) {
   return at.output && std::ranges::any_of(at.inputs, own);
 }
 
+std::vector<std::string> asked_for_integers(const graph::Model& model) {
+  std::vector<std::string> out;
+  for (const auto& at : nodes_in_pairs(model)) {
+    if (has_own_codes(at.node)) continue;
+    const bool is_product = at.node.is("MatMul") || at.node.is("Gemm") || at.node.is("Conv") || at.node.is("ConvTranspose");
+    const bool weights = is_product && at.inputs.size() > 1 && at.inputs[1] && at.inputs[1]->constant;
+    if (weights || only_rounds(at)) out.push_back(at.node.name);
+  }
+  return out;
+}
+
 std::set<std::string> quantized_before(const graph::Index& index) {
   std::set<std::string> out;
   const auto has_codes = [](const graph::Node& node) { return quantizes(&node) || dequantizes(&node) || has_own_codes(node); };

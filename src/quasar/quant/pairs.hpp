@@ -38,6 +38,10 @@ struct NodeInPairs {
 // in float they only round.
 bool only_rounds(const NodeInPairs& at);
 
+// The names of the nodes that the pairs around them ask to compute in integers: sums whose weights are in codes, and those whose
+// pairs stand there for them alone. In the model's order.
+std::vector<std::string> asked_for_integers(const graph::Model& model);
+
 // Which rule a node breaks, and how, in a sentence; both empty: none.
 struct PairFault {
   std::string rule = {}, what = {};

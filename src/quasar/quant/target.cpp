@@ -43,6 +43,35 @@ bool keeps_within(const QuantParams& grid, const ops::Bounds& bounds) {
   return end(codes.low) >= bounds.low && end(codes.high) <= bounds.high;
 }
 
+std::string first_unfit(const Config& config, const Unfit& unfit) {
+  const auto of_rule = [&](const LayerRule& rule, const std::string& key) {
+    const std::string why = rule.in_float ? "" : unfit(rule.activation, rule.weight);
+    return why.empty() ? why : key + ": " + why;
+  };
+  const auto key_in = [](const LayerRule& rule) {
+    return rule.words.is_null() && rule.kind.empty() ? "include_auto_mp" : key_of(rule);
+  };
+  std::string why = unfit(config.activation, config.weight);
+  for (const auto& rule : config.layers) why = why.empty() ? of_rule(rule, key_in(rule)) : why;
+  for (const auto& kind : config.kinds) why = why.empty() ? of_rule(kind.rule, "layer_kinds." + name_of(kind.kind)) : why;
+  return why.empty() && config.mixed ? unfit(config.mixed->activation, config.mixed->weight) : why;
+}
+
+namespace {
+
+void check_run_time_scales(const Target& target, const Config& config) {
+  const std::string obstacle = target.obstacle_to_run_time_scales();
+  if (obstacle.empty()) return;
+  const std::string end = ", but this target has no use for scales that are found at run time: " + obstacle;
+  if (config.form == ModelForm::dynamic_products) throw Error("form is " + name_of(config.form) + end + "; use all or products");
+  const std::string why = first_unfit(config, [](const Scheme& activation, const Scheme&) {
+    return std::string(activation.dynamic ? "activation is DynamicSpec (scheme DYNAMIC, form dynamic)" : "");
+  });
+  if (!why.empty()) throw Error(why + end + "; the nearest that it takes is the scheme " + target.usual_scheme());
+}
+
+}  // namespace
+
 void check_taken(const Target& target, const Config& config) {
   if (const std::string why = target.refuses(config.format); !why.empty())
     throw Error("quant_format: " + name_of(config.format) + " cannot be had on this target: " + why);
@@ -50,6 +79,7 @@ void check_taken(const Target& target, const Config& config) {
     throw Error(
         "high_precision_dtype is fp16, but this target takes files whose operators without codes are float32; leave it out, or "
         "use target tensorrt or ort_arm64");
+  check_run_time_scales(target, config);
   if (const std::string why = target.refuses_types(config); !why.empty()) throw Error(why);
 }
 

@@ -1,6 +1,7 @@
 // What a runtime or processor executes: which (operator, scheme) pairs run in integer kernels there, and where Q/DQ stand.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <string>
 #include <vector>
@@ -29,6 +30,8 @@ class Target {
   virtual std::string refuses(Format) const { return ""; }
   // Why no model of this configuration runs there as it is meant, with what comes nearest and does; "" when it does.
   virtual std::string refuses_types(const Config&) const { return ""; }
+  // Why it has no operators that find the scales of what they read at run time (scheme DYNAMIC); "" when it has.
+  virtual std::string obstacle_to_run_time_scales() const { return ""; }
   // Whether its compiler takes only models whose inputs have fixed shapes.
   virtual bool wants_fixed_shapes() const { return false; }
   // The most axes that a value may have which this operator reads or writes; 0: any number.
@@ -89,8 +92,9 @@ class Target {
   // products in float with what stands beside them, as it has kernels for it.
   virtual bool takes_half() const { return false; }
   virtual bool takes_half_in_islands() const { return false; }
-  // The named configuration that suits it.
+  // The named configuration that suits it, and the named search (job/presets).
   virtual std::string usual_scheme() const { return "a8w8"; }
+  virtual std::string usual_preset() const { return "cpu_int8_search"; }
   // Whether it has a kernel for HardSwish: ONNX Runtime has none, and its clean-up of the float graph takes it apart.
   virtual bool has_hard_swish() const { return false; }
   // Whether it computes functions (Gelu …) in float whatever is quantized around them, so that SmoothQuant behind them may help
@@ -112,6 +116,10 @@ class Target {
   virtual std::string stand_in() const { return ""; }
   // Whether fault() knows rules, so that finished models can be checked.
   virtual bool checks_pairs() const { return false; }
+  // Whether ONNX Runtime here says of a finished model what runs in integers there: what fault() knows are reasons then.
+  virtual bool is_told_by_onnxruntime() const { return false; }
+  // What holds there of every finished model, in a sentence; "": nothing.
+  virtual std::string told_of_all() const { return ""; }
   // Why a node of a finished model, whoever made it, does not run in the integers that the pairs around it ask for; no words: it
   // does, or nobody asked for it.
   virtual PairFault fault(const NodeInPairs& /*node*/) const { return {}; }
@@ -129,7 +137,12 @@ inline bool is_byte(DataType type) {
 // floating point have no such ends.
 bool keeps_within(const QuantParams& grid, const ops::Bounds& bounds);
 
-// Throws Error where the target has no use for the configuration: its format, its types.
+// The first reason that `unfit` gives for the values and weights of a configuration, or of layers with types of their own; "":
+// none.
+using Unfit = std::function<std::string(const Scheme& activation, const Scheme& weight)>;
+std::string first_unfit(const Config& config, const Unfit& unfit);
+
+// Throws Error where the target has no use for the configuration: its format, scales that are found at run time, its types.
 void check_taken(const Target& target, const Config& config);
 
 // Throws Error for FixShapes that do not fit the inputs. Where the target takes fixed shapes only, also one that names an input

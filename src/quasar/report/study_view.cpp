@@ -237,10 +237,11 @@ Json study_contents(search::Storage& storage, const search::StudyRecord& study) 
   return contents_of(result, trials, words);
 }
 
-Json contents_at(const std::string& place, const std::string& storage, const std::string& study) {
+Json contents_at(const std::string& place, const std::string& storage, const std::string& study, const Log& log) {
   const auto in = [&](const std::string& database) -> std::optional<Json> {
     const auto opened = search::open_to_read(database);
     if (opened == nullptr) return std::nullopt;
+    opened->tell_to(log);
     return study_contents(*opened, study_in(*opened, study));
   };
   if (search::is_shared_storage(place)) {

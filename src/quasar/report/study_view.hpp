@@ -4,6 +4,7 @@
 #include <string>
 
 #include "quasar/base/json.hpp"
+#include "quasar/base/log.hpp"
 #include "quasar/search/storage.hpp"
 
 namespace quasar::report {
@@ -28,8 +29,8 @@ Json study_contents(search::Storage& storage, const search::StudyRecord& study);
 
 // The contents (contents.hpp) of a search: `place` is the address of a database with `study` ("": as study_in()), or an output
 // folder. One whose search runs still has no result.json: its study is read, in the folder or at the address `storage`. Throws
-// Error.
-Json contents_at(const std::string& place, const std::string& storage, const std::string& study);
+// Error. `log` hears what is to be known of the database meanwhile, as that its server does not answer.
+Json contents_at(const std::string& place, const std::string& storage, const std::string& study, const Log& log = {});
 
 // study_status() for people, at most 100 columns wide.
 std::string status_table(const Json& status);

@@ -8,6 +8,7 @@
 #include "quasar/base/names.hpp"
 #include "quasar/base/printable.hpp"
 #include "quasar/job/precision.hpp"
+#include "quasar/report/timeline.hpp"
 
 namespace quasar::report {
 namespace {
@@ -105,7 +106,8 @@ std::string TrialWords::outcome_of(const search::Trial& trial) const {
 }
 
 std::string TrialWords::of(const search::Trial& trial) const {
-  return printable_message(outcome_of(trial));
+  const std::string runner = name_.empty() ? "" : worker_of(trial);
+  return printable_message(outcome_of(trial) + (runner.empty() || runner == name_ ? "" : " (by " + runner + ")"));
 }
 
 std::string TrialWords::line_of(const search::Event& event) const {

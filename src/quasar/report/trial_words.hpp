@@ -11,8 +11,9 @@ namespace quasar::report {
 
 class TrialWords {
  public:
-  // Whose trials they are, now and after a search has gone on with another goal.
-  explicit TrialWords(const tune::Aim& aim) { follow(aim); }
+  // Whose trials they are, now and after a search has gone on with another goal. `name`: of this process among others, which are
+  // named where they ran a trial; "": there are none.
+  explicit TrialWords(const tune::Aim& aim, std::string name = "") : name_(std::move(name)) { follow(aim); }
   void follow(const tune::Aim& aim);
   // From now on values stand beside the goal, where that is a bound of the objective, and lines say which other bounds a trial
   // misses. `baseline`: of the float model.
@@ -34,7 +35,7 @@ class TrialWords {
   std::string shortcomings_of(const search::Trial& trial) const;
 
   tune::Aim aim_;
-  std::string objective_, goal_;
+  std::string name_, objective_, goal_;
   std::optional<eval::Scores> baseline_;  // nullopt: not measured yet
 };
 

@@ -222,13 +222,14 @@ std::vector<std::string> TuningSpace::floats() const {
 }
 
 std::set<std::string> dynamic_nodes(const graph::Model& model, const quant::Target& target) {
-  return target.shifts() ? std::set<std::string>() : quant::nodes_for(quant::NodeForm::dynamic, model);
+  return target.obstacle_to_run_time_scales().empty() ? quant::nodes_for(quant::NodeForm::dynamic, model)
+                                                      : std::set<std::string>();
 }
 
 std::string idle_auto(const TuningKeys& keys, const graph::Model& model, const quant::Target& target) {
   if (keys.approach != Approach::both) return "";
   const std::string start = "approach: auto is static here: ";
-  if (target.shifts()) return start + "the target has no operators with ranges at run time";
+  if (!target.obstacle_to_run_time_scales().empty()) return start + "the target has no operators with ranges at run time";
   return !dynamic_nodes(model, target).empty()
              ? ""
              : start + "MatMul, Gemm, LSTM and Gather with constants can have ranges at run time, and this model has none";

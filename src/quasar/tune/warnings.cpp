@@ -63,7 +63,7 @@ void warn_of_costs(Summary& summary, const runtime::Device& device, const Log& l
   if (!device.is_cpu() && device.library == runtime::Library::onnxruntime)
     text +=
         "; ONNX Runtime's CUDA provider runs Q and DQ by themselves and everything between them in float: codes of 8 bits are "
-        "fast on such devices through TensorRT only (target ort_cuda)";
+        "fast on such devices through TensorRT only (target tensorrt)";
   warn(summary, log, text);
 }
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "quasar/base/error.hpp"
+#include "quasar/base/process.hpp"
 #include "quasar/search/storage.hpp"
 #include "quasar/worker/watch.hpp"
 
@@ -32,6 +33,10 @@ std::string launch() {
     return again == nullptr ? out : out + " " + again;
   }
   return "";
+}
+
+std::string name_among_others(const StudyKeys& study) {
+  return rank() > 0 || search::is_shared_storage(study.storage) ? process_name() : "";
 }
 
 void require_shared(const StudyKeys& study) {

@@ -16,6 +16,9 @@ int64_t rank();
 // What those processes have in common, and no others; "": this one was started by itself.
 std::string launch();
 
+// The name of this process in what it says where others may work on the study, as `quasar status` shows it; "" elsewhere.
+std::string name_among_others(const StudyKeys& study);
+
 // Throws Error for a process that is not the first, where the job's storage is not one that all share.
 void require_shared(const StudyKeys& study);
 

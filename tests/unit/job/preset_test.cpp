@@ -30,6 +30,12 @@ TEST(Preset, EveryPresetIsAJobWhosePointsAreConfigurations) {
   }
 }
 
+TEST(Preset, IsKnownByTheNameOfItsTargetToo) {
+  EXPECT_EQ(with_preset({{"preset", "ort_arm64_search"}})["target"], "ort_arm64");
+  EXPECT_EQ(with_preset({{"preset", "ort_cuda_search"}})["target"], "ort_cuda");
+  EXPECT_EQ(presets::table().resolve("ort_cpu_search"), "cpu_int8_search");
+}
+
 // The peer's search of this name has these options, and its quantizer never reads them (its failure 11).
 TEST(Preset, N11_TheOptionsOfA8W8SearchAct) {
   const Job job = parse_job(with("A8W8_SEARCH"), ".");

@@ -62,9 +62,10 @@ TEST(TuningSpace, DynamicIsForProductsAndTables) {
   EXPECT_EQ(space.nodes.front().name, "classifier");
   EXPECT_EQ(space.base["activation"], "DynamicSpec");
   EXPECT_EQ(space.nodes.front().options.size(), 2u);  // per channel, per tensor
-  const auto npu = quant::targets::table().make("xint8");
   const auto keys = parse_tuning_keys(Options(tuning_key_specs(), {{"approach", "dynamic"}}, "configuration"));
-  EXPECT_THROW(tuning_space(keys, digits(), *npu), Error) << "NPUs have no ranges at run time";
+  for (const char* without : {"xint8", "openvino", "openvino_npu", "qnn_htp", "tensorrt", "ort_cuda"}) {
+    EXPECT_THROW(tuning_space(keys, digits(), *quant::targets::table().make(without)), Error) << "has no ranges at run time";
+  }
 }
 
 TEST(TuningSpace, AutoHoldsStaticOptionsFirst) {

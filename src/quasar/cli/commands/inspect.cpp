@@ -57,9 +57,8 @@ class Inspect final : public Command {
     libraries_.define(app);
     app.add_flag("--json", json_, json_help);
     app.footer(
-        "A quantized model is checked against the rules of its target (xint8, openvino, qnn_htp, tensorrt); exit code 2 when it "
-        "violates "
-        "some. For ONNX Runtime's CPU it is looked at for sums that overflow on some processors.\n"
+        "A quantized model is checked against the rules of its target, as --target names it; exit code 2 when it violates some. "
+        "For ONNX Runtime's CPU it is also looked at for sums that overflow on some processors.\n"
         "Example: quasar inspect model.onnx\nExample: quasar inspect best.onnx --target xint8");
   }
 
@@ -127,8 +126,9 @@ class Inspect final : public Command {
     for (const auto& output : folded(facts["outputs"])) std::cout << "  output " << output << "\n";
     if (facts.contains("head")) print_head(facts["head"]);
     if (facts.contains("chosen_outputs")) std::cout << "outputs: " << facts["chosen_outputs"]["why"].get<std::string>() << "\n";
-    if (facts.contains("rules")) {
-      print_violations(facts["rules"]);
+    if (facts.contains("note")) std::cout << "\n" << facts["note"].get<std::string>() << "\n";
+    if (facts.contains("rules")) print_violations(facts["rules"]);
+    if (facts.contains("rules") && !facts.contains("operators")) {
       if (facts.contains("processors")) print_processors(facts["processors"]);
       return;
     }

@@ -7,6 +7,7 @@
 #include "quasar/base/special_files.hpp"
 #include "quasar/cli/arguments.hpp"
 #include "quasar/cli/command.hpp"
+#include "quasar/cli/standard_output.hpp"
 #include "quasar/inspect/inputs.hpp"
 #include "quasar/report/study_view.hpp"
 #include "quasar/report/writer.hpp"
@@ -38,8 +39,8 @@ class Report final : public Command {
     const auto writer = report::writers::table().make(format_);
     const fs::path file = destination();
     if (!output_.empty() && file != "-") check_outputs({{"-o", file.string()}}, inputs());
-    std::vector<Json> searches{report::contents_at(folder_, storage_, study_)};
-    if (!other_.empty()) searches.push_back(report::contents_at(other_, storage_, study_));
+    std::vector<Json> searches{report::contents_at(folder_, storage_, study_, on_standard_error())};
+    if (!other_.empty()) searches.push_back(report::contents_at(other_, storage_, study_, on_standard_error()));
     const auto names = names_of();
     for (size_t i = 0; i < searches.size(); ++i) searches[i]["name"] = names[i];
     const std::string text = tune::with_result_of(folder_, [&] { return writer->write(searches); });

@@ -8,6 +8,7 @@
 #include "quasar/base/system/signals.hpp"
 #include "quasar/base/system/terminal.hpp"
 #include "quasar/cli/command.hpp"
+#include "quasar/cli/standard_output.hpp"
 #include "quasar/report/study_view.hpp"
 
 namespace quasar::cli::commands {
@@ -28,7 +29,7 @@ class Status final : public Command {
     const CancelScope scope(stop_requested());
     const auto storage = search::open_to_read(address_);
     if (storage == nullptr) throw Error("there is no study in " + without_password(address_));
-    storage->tell_to([](Level, const std::string& text) { std::cerr << text << "\n"; });
+    storage->tell_to(on_standard_error());
     for (;;) {
       const Json status = report::study_status(*storage, report::study_in(*storage, study_));
       show(status);

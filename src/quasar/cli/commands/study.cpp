@@ -10,6 +10,7 @@
 #include "quasar/base/stopwatch.hpp"
 #include "quasar/base/system/signals.hpp"
 #include "quasar/cli/command.hpp"
+#include "quasar/cli/standard_output.hpp"
 #include "quasar/report/study_view.hpp"
 
 namespace quasar::cli::commands {
@@ -34,6 +35,7 @@ class Studies final : public Command {
       throw Error("quasar study cannot '" + action_ + "'; known: " + joined(actions) + did_you_mean(action_, actions));
     const auto readable = search::open_to_read(address_);  // so that nothing is made where there is nothing
     if (readable == nullptr) throw Error("there is no study in " + without_password(address_));
+    readable->tell_to(on_standard_error());
     Json out;
     if (action_ == actions[0]) {
       out = listed(*readable);
@@ -47,6 +49,12 @@ class Studies final : public Command {
   }
 
  private:
+  std::unique_ptr<search::Storage> opened() const {
+    auto storage = search::open_storage(address_);
+    storage->tell_to(on_standard_error());
+    return storage;
+  }
+
   static Json listed(search::Storage& storage) {
     Json out = Json::array();
     for (const auto& study : storage.studies()) {
@@ -59,7 +67,7 @@ class Studies final : public Command {
   // Asks the leader, and waits for it to say that it has ended.
   Json stopped() const {
     constexpr double patience = 120, untold = 1;  // seconds; a leader that says that it has ended is heard at once
-    const auto storage = search::open_storage(address_);
+    const auto storage = opened();
     const auto study = report::study_in(*storage, name_);
     if (storage->sharing() == nullptr)
       throw Error(without_password(address_) + " is a file: whoever runs the search stops it, by Ctrl-C");
@@ -80,7 +88,7 @@ class Studies final : public Command {
 
   Json removed() const {
     if (name_.empty()) throw Error("say which study to remove: quasar study remove ADDRESS NAME");
-    const auto storage = search::open_storage(address_);
+    const auto storage = opened();
     const auto study = report::study_in(*storage, name_);
     storage->remove(study);
     return {{"removed", study.name}};

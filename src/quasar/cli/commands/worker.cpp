@@ -5,6 +5,7 @@
 #include "quasar/base/digits.hpp"
 #include "quasar/base/file.hpp"
 #include "quasar/base/printable.hpp"
+#include "quasar/base/process.hpp"
 #include "quasar/base/system/signals.hpp"
 #include "quasar/cli/command.hpp"
 #include "quasar/cli/end_of_input.hpp"
@@ -70,7 +71,8 @@ class Worker final : public Command {
     if (!storage_.empty()) throw Error("the address is given twice, alone and by --storage");
     const CancelScope scope(stop_requested());
     const Log log = [this](Level level, const std::string& text) {
-      if (level == Level::warning || (level == Level::info && !quiet_)) std::cerr << printable_message(text) << "\n";
+      if (level == Level::warning || (level == Level::info && !quiet_))
+        std::cerr << process_name() << ": " << printable_message(text) << "\n";
     };
     for (;;) {
       const TemporaryFolder fetched;

@@ -14,7 +14,9 @@ Entry<Preset> arm64_search() {
             .methods = {"MinMax", "Percentile", "LayerwisePercentile", "Entropy", "MinMSE"},
             .more = {{"BiasCorrection", {true}}, {"form", {"all", "products", "dynamic_products", "dynamic"}}},
         }));
-      }};
+      },
+      {},
+      {"ort_arm64_search"}};
 }
 
 }  // namespace quasar::tune::presets

@@ -32,7 +32,9 @@ Entry<Preset> cpu_int8_search() {
             })",
                                                    "preset cpu_int8_search"),
                                         true);
-      }};
+      },
+      {},
+      {"ort_cpu_search"}};
 }
 
 }  // namespace quasar::tune::presets

@@ -24,6 +24,7 @@
 #include <algorithm>
 #include <array>
 
+#include "quasar/quant/codes/scheme_words.hpp"
 #include "quasar/quant/target.hpp"
 
 namespace quasar::quant::targets {
@@ -112,6 +113,27 @@ class OpenVino final : public Target {
     return "OpenVINO's CPU has integer kernels for 8 bits only: what has other codes runs there in float, as a simulation";
   }
 
+  // Where some layers have types that run, the others are a simulation beside them.
+  std::string refuses_types(const Config& config) const override {
+    if (!is_integer(config.activation.type)) return "";  // nothing is meant to run in integers
+    const auto run = [](const LayerRule& rule) { return !rule.in_float && run_in_integers(rule.activation, rule.weight); };
+    const auto of_kind = [&](const KindRule& kind) { return run(kind.rule); };
+    if (run_in_integers(config.activation, config.weight) || std::ranges::any_of(config.layers, run) ||
+        std::ranges::any_of(config.kinds, of_kind))
+      return "";
+    const bool values = !is_byte(config.activation.type);
+    const Scheme& wrong = values ? config.activation : config.weight;
+    return std::string(values ? "activation is " : "weight is ") + spec_name(wrong) +
+           (values || wrong.symmetric ? "" : " with symmetric: false") +
+           ", but target openvino runs layers in integers only with " +
+           (values ? "values of 8 bits" : "int8 weights without zero points, with one scale or one per channel") +
+           "; the nearest that does is the scheme u8s8_channel";
+  }
+
+  std::string obstacle_to_run_time_scales() const override {
+    return "OpenVINO's CPU runs operators that find them (DynamicQuantizeLinear, MatMulInteger) in float";
+  }
+
   std::string refuses(Format format) const override {
     return format == Format::qdq ? ""
                                  : "OpenVINO's CPU runs operators on codes in float, and makes integer kernels of Q/DQ pairs";
@@ -135,6 +157,7 @@ class OpenVino final : public Target {
   DataType activation_type(DataType wanted, size_t, int64_t) const override { return wanted; }
   DataType constant_type(DataType wanted) const override { return wanted; }
   std::string usual_scheme() const override { return "u8s8_channel"; }
+  std::string usual_preset() const override { return "openvino_search"; }
   std::string runtime() const override { return "openvino"; }
   // A part of the kernel of the layer before it. Apart its two operators take longer than 8 bits save.
   bool has_hard_swish() const override { return true; }
@@ -201,6 +224,10 @@ class OpenVino final : public Target {
 
   static bool takes(const Scheme& weight) {
     return weight.type == DataType::int8 && weight.symmetric && weight.granularity != Granularity::group;
+  }
+
+  static bool run_in_integers(const Scheme& activation, const Scheme& weight) {
+    return is_byte(activation.type) && takes(weight);
   }
 
   // Weights in 4 or 8 bits that are made floats as they are read: nothing else is meant by them.

@@ -46,13 +46,13 @@ bool is_npu_value(DataType type) {
 // Why values and weights of these schemes have no rows there; "": they have.
 std::string unfit_for_npu(const Scheme& activation, const Scheme& weight) {
   const auto no = [](const char* key, const Scheme& scheme, const std::string& what) {
-    return std::string(key) + " is " + spec_name(scheme) + ", but target openvino_npu has " + what;
+    return std::string(key) + " is " + spec_name(scheme) + ", but target openvino_npu has " + what +
+           "; the nearest that it takes are the schemes u8s8_channel (UInt8Spec) and w8a16 (UInt16Spec)";
   };
   const bool floats = activation.type == DataType::float32;
-  if (!floats && (!is_npu_value(activation.type) || activation.dynamic))
-    return no("activation", activation, "values of 8 and 16 bits with scales that are known before; use UInt8Spec or UInt16Spec");
+  if (!floats && !is_npu_value(activation.type)) return no("activation", activation, "values of 8 and 16 bits");
   if (!is_byte(weight.type) || weight.granularity == Granularity::group)
-    return no("weight", weight, "weights of 8 bits, with one scale or one per channel; use Int8Spec");
+    return no("weight", weight, "weights of 8 bits, with one scale or one per channel");
   return "";
 }
 
@@ -74,14 +74,8 @@ class OpenVinoNpu final : public Target {
 
   std::string refuses(Format format) const override { return format == Format::qdq ? "" : "OpenVINO's NPU reads Q/DQ pairs"; }
 
-  std::string refuses_types(const Config& config) const override {
-    if (std::string why = unfit_for_npu(config.activation, config.weight); !why.empty()) return why;
-    for (const auto& rule : config.layers) {
-      if (rule.in_float) continue;
-      if (std::string why = unfit_for_npu(rule.activation, rule.weight); !why.empty()) return "of some layers " + why;
-    }
-    return config.mixed ? unfit_for_npu(config.mixed->activation, config.mixed->weight) : "";
-  }
+  std::string refuses_types(const Config& config) const override { return first_unfit(config, unfit_for_npu); }
+  std::string obstacle_to_run_time_scales() const override { return "OpenVINO's NPU reads Q/DQ pairs"; }
 
   bool wants_fixed_shapes() const override { return true; }
   bool unifies(const graph::Node& node) const override { return is_one_in(npu_joins, node) || node.is("Concat"); }
@@ -94,6 +88,7 @@ class OpenVinoNpu final : public Target {
   DataType activation_type(DataType wanted, size_t, int64_t) const override { return wanted; }
   DataType constant_type(DataType wanted) const override { return wanted; }
   std::string usual_scheme() const override { return "u8s8_channel"; }
+  std::string usual_preset() const override { return "openvino_npu_search"; }
   bool has_hard_swish() const override { return true; }
 
   std::string runtime() const override { return "openvino"; }

@@ -11,6 +11,7 @@ class OrtArm64 final : public OnnxRuntimeCpu {
   bool timed_here() const override { return processor_is_arm64(); }
   ops::Kernels kernels() const override { return ops::Kernels::neon; }
   bool takes_half_in_islands() const override { return true; }
+  std::string usual_preset() const override { return "arm64_search"; }
 };
 
 }  // namespace

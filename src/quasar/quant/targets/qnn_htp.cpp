@@ -70,8 +70,7 @@ std::string unfit_for_htp(const Scheme& activation, const Scheme& weight) {
   const auto no = [&](const char* key, const Scheme& scheme, const std::string& what) {
     return std::string(key) + " is " + spec_name(scheme) + ", but target qnn_htp " + what + "; " + nearest_for_htp;
   };
-  if (activation.dynamic || !is_integer(activation.type))
-    return no("activation", activation, "runs codes whose scales are known before the run");
+  if (!is_integer(activation.type)) return no("activation", activation, "runs codes whose scales are known before the run");
   if (!is_unsigned(activation.type)) return no("activation", activation, "runs values of 8 or 16 bits without sign");
   if (activation.symmetric)
     return no("activation", activation, "does not run symmetric values rightly: it skips a Clip that no pair behind it does");
@@ -106,16 +105,10 @@ class QnnHtp final : public Target {
 
   std::string refuses(Format format) const override { return format == Format::qdq ? "" : "the QNN provider reads Q/DQ pairs"; }
 
-  std::string refuses_types(const Config& config) const override {
-    if (config.form == ModelForm::dynamic || config.form == ModelForm::dynamic_products)
-      return "form is " + name_of(config.form) +
-             ", but target qnn_htp has no scales that are found at run time; use all or products";
-    if (std::string why = unfit_for_htp(config.activation, config.weight); !why.empty()) return why;
-    for (const auto& rule : config.layers) {
-      if (rule.in_float) continue;
-      if (std::string why = unfit_for_htp(rule.activation, rule.weight); !why.empty()) return "of some layers " + why;
-    }
-    return config.mixed ? unfit_for_htp(config.mixed->activation, config.mixed->weight) : "";
+  std::string refuses_types(const Config& config) const override { return first_unfit(config, unfit_for_htp); }
+
+  std::string obstacle_to_run_time_scales() const override {
+    return "the QNN provider leaves operators that find them (DynamicQuantizeLinear) to the CPU";
   }
 
   bool wants_fixed_shapes() const override { return true; }
@@ -141,6 +134,7 @@ class QnnHtp final : public Target {
   DataType activation_type(DataType wanted, size_t, int64_t) const override { return wanted; }
   DataType constant_type(DataType wanted) const override { return wanted; }
   std::string usual_scheme() const override { return "w8a16"; }
+  std::string usual_preset() const override { return "qnn_htp_search"; }
   std::string runtime() const override { return "qnn_htp"; }
 
   Json capability(const std::string& op_type) const override {

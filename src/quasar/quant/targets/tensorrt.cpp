@@ -44,7 +44,7 @@ std::string unfit_for_tensorrt(const Scheme& activation, const Scheme& weight) {
   const auto centred = [](const Scheme& scheme) {
     return scheme.type == DataType::int8 && scheme.symmetric && scheme.scale_type != ScaleType::int16;
   };
-  if (activation.dynamic || !centred(activation) || activation.granularity != Granularity::tensor)
+  if (!centred(activation) || activation.granularity != Granularity::tensor)
     return no("activation", activation, "int8 values without zero points, with one scale that is known before the run");
   if (!centred(weight) || weight.granularity == Granularity::group)
     return no("weight", weight, "int8 weights without zero points, with one scale or one per channel");
@@ -93,19 +93,14 @@ class TensorRt final : public Target {
   std::string refuses(Format format) const override { return format == Format::qdq ? "" : "TensorRT reads Q/DQ pairs"; }
 
   std::string refuses_types(const Config& config) const override {
-    if (config.form == ModelForm::dynamic || config.form == ModelForm::dynamic_products)
-      return "form is " + name_of(config.form) +
-             ", but target tensorrt has no scales that are found at run time; use all or products";
-    if (std::string why = unfit_for_tensorrt(config.activation, config.weight); !why.empty()) return why;
-    for (const auto& rule : config.layers) {
-      if (rule.in_float) continue;
-      if (std::string why = unfit_for_tensorrt(rule.activation, rule.weight); !why.empty()) return "of some layers " + why;
-    }
+    if (std::string why = first_unfit(config, unfit_for_tensorrt); !why.empty()) return why;
     if (is_on(config.switches, "QuantizeBias", false))
       return "biases would be int32 codes, but TensorRT takes biases in float; say QuantizeBias: false (" +
              std::string(nearest_for_tensorrt) + ")";
-    return config.mixed ? unfit_for_tensorrt(config.mixed->activation, config.mixed->weight) : "";
+    return "";
   }
+
+  std::string obstacle_to_run_time_scales() const override { return "TensorRT reads Q/DQ pairs, whose scales are in the file"; }
 
   bool absorbs(const ops::Bounds&, const QuantParams&) const override { return true; }
   bool fuses_bias() const override { return false; }
@@ -117,6 +112,7 @@ class TensorRt final : public Target {
   DataType constant_type(DataType wanted) const override { return wanted; }
   bool takes_unsigned_weights() const override { return false; }
   std::string usual_scheme() const override { return "s8s8_tensorrt"; }
+  std::string usual_preset() const override { return "tensorrt_search"; }
   std::string stand_in() const override {
     return "target tensorrt is judged in ONNX Runtime, which computes between pairs in float: scores are those of the codes, "
            "without "

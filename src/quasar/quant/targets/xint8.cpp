@@ -98,6 +98,10 @@ class XInt8 final : public Target {
     return format == Format::qdq ? "" : "compilers for its processors read Q/DQ pairs";
   }
 
+  std::string obstacle_to_run_time_scales() const override {
+    return "the processor shifts by scales that are in the file (XInt8Spec)";
+  }
+
   bool absorbs(const ops::Bounds& bounds, const QuantParams&) const override {
     return bounds.low == 0 && (std::isinf(bounds.high) || bounds.high == 6 || bounds.high == 1);
   }
@@ -105,6 +109,7 @@ class XInt8 final : public Target {
   bool fuses_bias() const override { return false; }
   bool shifts() const override { return true; }
   std::string usual_scheme() const override { return "xint8"; }
+  std::string usual_preset() const override { return "npu_int8_search"; }
 
   bool fuses(const graph::Node& producer, const graph::Node&) const override {
     return std::ranges::find(with_activation, producer.op_type) != with_activation.end();
