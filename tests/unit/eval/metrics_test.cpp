@@ -79,6 +79,10 @@ TEST(Metrics, KullbackLeibler) {
   EXPECT_GT(score("kl", {2, 1}, {1, 2}), 0.4);  // not probabilities: softmax
 }
 
+TEST(Metrics, ExactMatchIsSequenceAccuracy) {
+  EXPECT_EQ(metric_text("exact_match(truth=float)"), "sequence_accuracy(truth=float)");
+}
+
 // What a head suggests and the user's metric knows; not what has a default, nor what the metric does not know.
 TEST(Metrics, OptionsThatAHeadSuggests) {
   const std::string ctc = "sequence_accuracy(truth=float,blank=0)";
