@@ -107,7 +107,7 @@ void judge_answers(const Judged& judged, Quality& quality) {
 void judge_labels(const Judged& judged, Quality& quality) {
   if (judged.aim.least_agreement == 0) return;
   for (const auto& [name, score] : judged.scores) {
-    if (!eval::is_metric(name) || eval::make_metric(name)->needs() == eval::Truth::none) continue;
+    if (!eval::is_metric_in_results(name) || eval::make_metric(name)->needs() == eval::Truth::none) continue;
     const auto was = judged.reference.find(name);
     if (was == judged.reference.end() || !(was->second.value > 0)) continue;
     const double lost = (was->second.value - score.value) / was->second.value;
