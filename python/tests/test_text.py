@@ -87,6 +87,18 @@ class Windows(unittest.TestCase):
         with self.assertRaisesRegex(ValueError, "in no table that can be found"):
             quasar.text_samples("abc", of_bytes, length=3, name="input_features", model=LANGUAGE.parent / "pipeline" / "encoder_model.onnx")
 
+    def test_ids_that_the_model_does_not_know_are_named_before_it_runs(self):
+        model = str(LANGUAGE / "gpt.onnx")
+        windows = numpy.tile(numpy.arange(32), (4, 1))
+        windows[2, 5] = 256
+        for ask in (lambda: quasar.evaluate(model, {"input_ids": windows}, metric="perplexity", latency=False),
+                    lambda: quasar.quantize(model, scheme="GPTQ_G32ASYM", calib={"input_ids": windows})):
+            with self.assertRaisesRegex(quasar.QuasarError, r"sample 2: input 'input_ids' holds the id 256 at \[0,5\], .* has 256 rows"):
+                ask()
+        windows[2, 5] = -100
+        made = quasar.quantize(model, scheme="GPTQ_G32ASYM", calib={"input_ids": windows})
+        self.assertTrue(any("holds the id -100 at [0,5], which counts from the end" in note for note in made.notes), made.notes)
+
     def test_perplexity_of_windows_that_overlap(self):
         def perplexity(samples, metric):
             found = quasar.evaluate(str(LANGUAGE / "gpt.onnx"), samples, metric=metric, latency=False)["metrics"]

@@ -187,7 +187,8 @@ std::string chosen_method(const Json& words) {
   const auto name = value.get<std::string>();
   if (const auto* item = rounding::table().try_find(name)) return item->first;
   if (const auto* range = ranges::table().try_find(name)) {
-    const std::string scheme = range->first == "hqq" ? ", or scheme: HQQ_G32ASYM" : "";
+    const bool splits = ranges::table().make(range->first)->of_blocks() == BlockRange::half_quadratic;
+    const std::string scheme = splits ? ", or scheme: HQQ_G32ASYM" : "";
     throw Error(algorithms_key + ": '" + name + "' is a way to choose ranges here: weight_params: {calibration_method: " + name +
                 "}" + scheme + "; algorithms round what these ranges leave open: " + joined(rounding::table().spellings()));
   }
