@@ -13,7 +13,7 @@ from typing import Dict
 from . import _core, _openvino, _qnn
 from ._api import Quantized, SearchResult, dry_run, evaluate, inspect, load_custom_operators, quantize, search
 from ._evaluators import kind_of, scoring
-from ._generation import generation_agreement
+from ._generation import cache_samples, generation_agreement
 from ._guests import Bench, Sampler, StopCondition, Strategy
 from ._auto import auto
 from ._pipelines import Pipeline, generate, pipeline_samples, split, transcription_errors
@@ -45,7 +45,7 @@ __all__ = [
     "AutoSearch", "AutoSearchConfig", "AutoSearchConfig_Default", "AutoSearchPro", "Bench", "CalibrationDataReader", "CalibrationMethod",
     "Config", "Configs", "ExtendedQuantFormat", "ExtendedQuantType", "Int16Method", "LayerWiseMethod", "Operator", "Pipeline", "PowerOfTwoMethod",
     "QuantFormat", "QuantType", "QuantizationConfig", "Quantized", "QuasarError", "Sampler", "Samples", "SearchResult", "SearchSpace",
-    "Session", "Space", "StopCondition", "Strategy", "Study", "Trial", "Tuner", "TuningStrategy", "auto", "dry_run", "evaluate", "generate", "generate_all_configs",
+    "Session", "Space", "StopCondition", "Strategy", "Study", "Trial", "Tuner", "TuningStrategy", "auto", "cache_samples", "dry_run", "evaluate", "generate", "generate_all_configs",
     "generation_agreement", "get_auto_search_config", "get_default_config", "inspect", "kind_of", "listed", "load_custom_operators", "onnxruntime_version", "pipeline_samples", "quantize",
     "register_strategy", "scoring", "search", "speech_samples", "split", "text_samples", "transcription_errors", "worker",
 ]

@@ -1,4 +1,4 @@
-"""How long a quantized language model writes what the float model writes."""
+"""What a language model writes, and the caches that it writes with."""
 from __future__ import annotations
 
 from typing import Any, Callable, Dict, Iterable, List, Sequence
@@ -10,6 +10,7 @@ from ._session import Session
 
 _PAST, _PRESENT = "past_key_values.", "present."
 _TYPES = {"int64": numpy.int64, "int32": numpy.int32}
+_FLOATS = {"float32": numpy.float32, "float16": numpy.float16}
 
 class _Writer:
     """Greedy decoding by one model, with its cache where it takes one."""
@@ -31,10 +32,24 @@ class _Writer:
         return numpy.asarray([values], _TYPES.get(self._inputs[name][0], numpy.int64))
 
     def _empty(self, name: str) -> numpy.ndarray:
-        shape = self._inputs[name][1]
+        kind, shape = self._inputs[name]
         if shape is None or len(shape) != 4 or shape[1] < 0 or shape[3] < 0:
             raise ValueError(f"input '{name}' has shape {shape}, but a cache is [batch, heads, positions, size] with known heads and size")
-        return numpy.zeros((1, shape[1], 0, shape[3]), numpy.float32)
+        if kind not in _FLOATS:
+            raise ValueError(f"input '{name}' holds {kind}, but a cache that starts empty is known of {', '.join(_FLOATS)}")
+        return numpy.zeros((1, shape[1], 0, shape[3]), _FLOATS[kind])
+
+    def _feeds(self, given: Sequence[int], begin: int, caches: Dict[str, numpy.ndarray]) -> Dict[str, numpy.ndarray]:
+        """What the model gets for the tokens from place `begin` on, behind those that the caches hold."""
+        feeds: Dict[str, numpy.ndarray] = {self._ids: self._typed(self._ids, given[begin:]), **caches}
+        if "attention_mask" in self._inputs:
+            feeds["attention_mask"] = self._typed("attention_mask", [1] * len(given))
+        if "position_ids" in self._inputs:
+            feeds["position_ids"] = self._typed("position_ids", range(begin, len(given)))
+        return feeds
+
+    def _kept(self, outputs: Sequence[numpy.ndarray]) -> Dict[str, numpy.ndarray]:
+        return {name: outputs[place] for name, place in self._caches.items()}
 
     def tokens(self, prompt: Sequence[int], count: int) -> List[int]:
         """The likeliest next tokens, so many."""
@@ -42,19 +57,25 @@ class _Writer:
         caches = {name: self._empty(name) for name in self._caches}
         begin = 0  # what the cache holds of them
         while len(written) < len(prompt) + count:
-            feeds: Dict[str, numpy.ndarray] = {self._ids: self._typed(self._ids, written[begin:]), **caches}
-            if "attention_mask" in self._inputs:
-                feeds["attention_mask"] = self._typed("attention_mask", [1] * len(written))
-            if "position_ids" in self._inputs:
-                feeds["position_ids"] = self._typed("position_ids", range(begin, len(written)))
-            outputs = self._session(feeds)
+            outputs = self._session(self._feeds(written, begin, caches))
             if outputs[0].ndim != 3:
                 raise ValueError(f"the model's first output has shape {list(outputs[0].shape)}, but logits are [batch, positions, vocabulary]")
             if self._caches:
-                caches = {name: outputs[place] for name, place in self._caches.items()}
-                begin = len(written)
+                caches, begin = self._kept(outputs), len(written)
             written.append(int(outputs[0][0, -1].argmax()))
         return written[len(prompt):]
+
+    def recorded(self, window: Sequence[int], held: int) -> Dict[str, numpy.ndarray]:
+        """The tokens behind the first `held` ones, with the caches that hold these."""
+        caches = {name: self._empty(name) for name in self._caches}
+        if held:
+            caches = self._kept(self._session(self._feeds(window[:held], 0, caches)))
+        return self._feeds(window, held, caches)
+
+    @property
+    def caches(self) -> List[str]:
+        """The inputs that take them."""
+        return list(self._caches)
 
 def generation_agreement(model: Any, prompts: Iterable[Sequence[int]], *, tokens: int = 32, ids: str = "input_ids") -> Callable[[Any], Dict[str, float]]:
     """An evaluator: tokens that a model writes like the float model, from the beginning of the text to the first difference.
@@ -87,4 +108,30 @@ def generation_agreement(model: Any, prompts: Iterable[Sequence[int]], *, tokens
 
     return agreement
 
-__all__ = ["generation_agreement"]
+def cache_samples(model: Any, windows: Iterable[Sequence[int]], *, held: int, ids: str = "input_ids") -> Dict[str, numpy.ndarray]:
+    """Samples with recorded caches for a language model that takes them: the float model runs over the first tokens of each window, and what it
+    keeps of them stands beside the tokens that follow.
+
+    model: the float model (a path, bytes or an onnx.ModelProto) with inputs past_key_values.N.key and outputs present.N.key.
+    windows: rows of token ids of one length, such as text_samples() makes. held: so many tokens of each are in the caches; 0: a prompt, with caches
+      of length 0. One more than held in a window gives samples of single tokens, as they are while a text is written.
+    ids: the input that takes them. attention_mask and position_ids are given where the model takes them.
+    -> arrays by the model's inputs, one row a window, which every function that takes samples takes, and numpy.savez() writes. Samples of both kinds
+      are a list of such arrays. Raises ValueError for a model without caches, and inputs that nobody knows.
+
+    >>> windows = quasar.text_samples(text, "tokenizer.json", length=128)["input_ids"]
+    >>> calib = [quasar.cache_samples("gpt_cache.onnx", windows[:50], held=held) for held in (0, 64)]
+    """
+    rows = [[int(token) for token in row] for row in windows]
+    lengths = sorted({len(row) for row in rows})
+    if len(lengths) != 1:
+        raise ValueError(f"windows are rows of one length, but have {', '.join(map(str, lengths)) or 'none'}")
+    if isinstance(held, bool) or not isinstance(held, (int, numpy.integer)) or not 0 <= held < lengths[0]:
+        raise ValueError(f"held is {held!r}, but must be a whole number from 0 to {lengths[0] - 1}: a window has {lengths[0]} tokens, and one is read")
+    writer = _Writer(Session(model), ids)
+    if not writer.caches:
+        raise ValueError(f"the model takes no caches ({_PAST}N.key with an output {_PRESENT}N.key): its windows are samples as they are")
+    found = [writer.recorded(row, int(held)) for row in rows]
+    return {name: numpy.concatenate([one[name] for one in found]) for name in found[0]}
+
+__all__ = ["cache_samples", "generation_agreement"]

@@ -244,7 +244,7 @@ def transcription_errors(model: Any, inputs: Mapping[str, Any], texts: Optional[
     model: the float models, as Pipeline takes them. inputs, start, end, tokens, ids, logits: as generate() has them.
     texts: what is right: texts where `decode` is given, else lists of tokens; None: what the float models write.
     decode: makes a text of tokens, such as tokenizers.Tokenizer.decode.
-    -> a function of a model's path, for search(evaluator=...) and by itself: {"wer", "cer" (with decode), "token_error_rate" (without texts, or with
+    -> a function of a model's path, for search(evaluator=...) and by itself: {"wer", "cer" (with decode), "wrong_tokens" (without texts, or with
       lists of tokens), "alike": the share of samples that are right altogether}. Rates are edits by the length of what is right, all samples together.
 
     >>> errors = quasar.transcription_errors(models, {"input_features": spectra}, texts, start=1, end=2, decode=tokenizer.decode)
@@ -262,7 +262,7 @@ def transcription_errors(model: Any, inputs: Mapping[str, Any], texts: Optional[
         raise ValueError(f"texts are {len(right)}, but there are {count} samples")
     names = ["wer", "cer"] if decode is not None else []
     if own is not None or decode is None:
-        names.append("token_error_rate")
+        names.append("wrong_tokens")
 
     @scoring("path", metrics={**{name: "minimize" for name in names}, "alike": "maximize"})
     def errors(path: Any) -> Dict[str, float]:
@@ -272,8 +272,8 @@ def transcription_errors(model: Any, inputs: Mapping[str, Any], texts: Optional[
         if decode is not None:
             out["wer"] = _rate([text.split() for text in answers], [text.split() for text in right])
             out["cer"] = _rate(answers, right)
-        if "token_error_rate" in names:
-            out["token_error_rate"] = _rate(found, own if own is not None else right)
+        if "wrong_tokens" in names:
+            out["wrong_tokens"] = _rate(found, own if own is not None else right)
         out["alike"] = float(numpy.mean([a == b for a, b in zip(answers, right)]))
         return out
 

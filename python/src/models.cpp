@@ -6,6 +6,7 @@
 #include "quasar/api/evaluate.hpp"
 #include "quasar/base/overwrite_guard.hpp"
 #include "quasar/base/special_files.hpp"
+#include "quasar/data/checked_ids.hpp"
 #include "quasar/eval/metric.hpp"
 #include "quasar/graph/pipeline/pipeline.hpp"
 #include "quasar/inspect/examine.hpp"
@@ -213,6 +214,19 @@ py::dict listed(const std::string& kind) {
   throw Error("there is no list of '" + kind + "'; known: " + joined(known) + did_you_mean(kind, known));
 }
 
+// How many ids a model knows: its inputs, and the tables by the inputs that are looked up there.
+py::dict id_tables(const std::string& path) {
+  const graph::Model model = tune::given_model(path).model;
+  py::dict tables;
+  for (const auto& [input, table] : data::id_tables(model)) tables[py::str(input)] = py::make_tuple(table.name, table.rows);
+  py::list inputs;
+  for (const auto& input : model.inputs) inputs.append(input.name);
+  py::dict out;
+  out["inputs"] = inputs;
+  out["tables"] = tables;
+  return out;
+}
+
 }  // namespace
 
 void bind_models(py::module_& module) {
@@ -229,6 +243,7 @@ void bind_models(py::module_& module) {
   module.def("inspect", &inspect);
   module.def("first_search", &first_search);
   module.def("listed", &listed);
+  module.def("id_tables", &id_tables);
   module.def("preset", [](const std::string& name) { return to_python(tune::presets::table().make(name)->words()); });
   module.def("scheme", [](const std::string& name) { return to_python(quant::words_of_scheme(name)); });
 }

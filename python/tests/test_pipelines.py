@@ -236,11 +236,14 @@ class Searching(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             file = Path(folder, "w8.onnx")
             path.save(file)
-            self.assertEqual(own(file), {"token_error_rate": 0.0, "alike": 1.0})
+            self.assertEqual(own(file), {"wrong_tokens": 0.0, "alike": 1.0})
             written = quasar.generate(models(), kept, start=START, end=END, tokens=11)
             wrong = quasar.transcription_errors(models(), kept, [text[:-1] for text in written], start=START, end=END, tokens=11)(file)
-            self.assertAlmostEqual(wrong["token_error_rate"], 3 / sum(len(text) - 1 for text in written))
+            self.assertAlmostEqual(wrong["wrong_tokens"], 3 / sum(len(text) - 1 for text in written))
             self.assertEqual(wrong["alike"], 0.0)
+            found = quasar.search(models=models(), calib=FOLDER / "calibration.npz", eval={name: data[name] for name in ("input_features", "input_ids")},
+                                  space={"models": {"decoder": ["W8"]}}, evaluator=own, sampler="Grid", output_dir=str(Path(folder, "search")))
+            self.assertEqual(found.metrics["wrong_tokens"], 0.0)
 
     def test_configuration_files_and_dry_runs(self):
         with tempfile.TemporaryDirectory() as folder:

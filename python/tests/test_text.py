@@ -66,6 +66,39 @@ class Windows(unittest.TestCase):
         with self.assertRaisesRegex(TypeError, "tokenizer is int"):
             quasar.text_samples("abc", 3)
 
+    def test_a_tokenizer_that_is_not_the_models_is_found(self):
+        class Sized(Plain):
+            def __init__(self, size):
+                self.vocab_size = size
+
+        model = LANGUAGE / "gpt.onnx"
+        rows = numpy.load(LANGUAGE / "evaluation.npz")["input_ids"].max() + 1
+        plain = quasar.text_samples("abcdefghij", of_bytes, length=3)["input_ids"]
+        for tokenizer in (of_bytes, Sized(256), Sized(250)):  # tables are filled up
+            numpy.testing.assert_array_equal(quasar.text_samples("abcdefghij", tokenizer, length=3, model=model)["input_ids"], plain)
+        self.assertLessEqual(rows, 256)
+        for size, why in ((257, "cannot be looked up"), (50257, "cannot be looked up"), (100, "another model's")):
+            with self.assertRaisesRegex(ValueError, f"the tokenizer has {size} tokens, but the model's table '.*' is for 256: .*{why}"):
+                quasar.text_samples("abcdefghij", Sized(size), length=3, model=model)
+        with self.assertRaisesRegex(ValueError, "gives the id 300, but the model's table '.*' is for 256 tokens"):
+            quasar.text_samples("abc", lambda text: [1, 300, 2], length=3, model=model)
+        with self.assertRaisesRegex(ValueError, "has no input 'tokens'"):
+            quasar.text_samples("abc", of_bytes, length=3, name="tokens", model=model)
+        with self.assertRaisesRegex(ValueError, "in no table that can be found"):
+            quasar.text_samples("abc", of_bytes, length=3, name="input_features", model=LANGUAGE.parent / "pipeline" / "encoder_model.onnx")
+
+    def test_ids_that_the_model_does_not_know_are_named_before_it_runs(self):
+        model = str(LANGUAGE / "gpt.onnx")
+        windows = numpy.tile(numpy.arange(32), (4, 1))
+        windows[2, 5] = 256
+        for ask in (lambda: quasar.evaluate(model, {"input_ids": windows}, metric="perplexity", latency=False),
+                    lambda: quasar.quantize(model, scheme="GPTQ_G32ASYM", calib={"input_ids": windows})):
+            with self.assertRaisesRegex(quasar.QuasarError, r"sample 2: input 'input_ids' holds the id 256 at \[0,5\], .* has 256 rows"):
+                ask()
+        windows[2, 5] = -100
+        made = quasar.quantize(model, scheme="GPTQ_G32ASYM", calib={"input_ids": windows})
+        self.assertTrue(any("holds the id -100 at [0,5], which counts from the end" in note for note in made.notes), made.notes)
+
     def test_perplexity_of_windows_that_overlap(self):
         def perplexity(samples, metric):
             found = quasar.evaluate(str(LANGUAGE / "gpt.onnx"), samples, metric=metric, latency=False)["metrics"]

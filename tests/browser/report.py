@@ -109,6 +109,12 @@ with tempfile.TemporaryDirectory() as scratch:
     check("comparison", findings(text(folder / "a/comparison.html"), folder, 1280), ["compare-summary", "compare-history", "compare-layers"], 1)
     run("inspect", source / "examples/digits/digits.onnx", "--calib", source / "examples/digits/calibration.npz", "--latency", "--html", folder / "model.html")
     check("inspection", findings(text(folder / "model.html"), folder, 1280), ["model", "verdicts", "layers", "costs", "ranges", "nodes"], 8)
+    (folder / "budget.yaml").write_text("".join(f"{key}_data_reader: {{reader: npz, path: {source}/examples/digits/{name}.npz, labels: label}}\n" for key, name in (("calib", "calibration"), ("eval", "evaluation")))
+                                        + f"model_input: {source}/examples/digits/digits.onnx\nsearch_metric: L2\nleast_agreement: 0\nbudget: {{bytes: 0.6, groups: 4}}\nn_trials: 6\n")
+    run("search", folder / "budget.yaml", "--output-dir", folder / "budget", "--quiet")
+    page_budget = text(folder / "budget/report.html")
+    check("budget", findings(page_budget, folder, 900), ["summary", "pareto"], 1)
+    assert '"more_of":"bytes"' in page_budget
     spoil(folder / "a")
     run("report", folder / "a")
     check("hostile names", findings(text(folder / "a/report.html"), folder, 1280), parts, 8)

@@ -9,7 +9,7 @@ python=$(peers_python jiwer-4 "numpy, onnx, jiwer" "numpy onnx jiwer") || exit 7
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 "$python" -B "$source/tests/peers/error_rate.py" "$folder"
-"$quasar" evaluate "$folder/model.onnx" --data "$folder/samples.npz" --metric 'token_error_rate(blank=0)' --metric 'token_error_rate(blank=0,space=1)' \
+"$quasar" evaluate "$folder/model.onnx" --data "$folder/samples.npz" --metric 'token_error_rate(blank=0)' --metric 'wer(blank=0,space=1)' \
   --json > "$folder/found.json"
 "$python" - "$folder" <<'PYTHON'
 import json, sys
@@ -18,5 +18,5 @@ found = {name: score["value"] for name, score in json.load(open(f"{sys.argv[1]}/
 print("jiwer", expected, "Quasar", found)
 assert 0.1 < expected["cer"] < expected["wer"] < 1
 assert abs(expected["cer"] - found["token_error_rate(blank=0)"]) < 1e-9
-assert abs(expected["wer"] - found["token_error_rate(blank=0,space=1)"]) < 1e-9
+assert abs(expected["wer"] - found["word_error_rate(blank=0,space=1)"]) < 1e-9
 PYTHON

@@ -6,6 +6,7 @@
 
 #include "quasar/data/labels.hpp"
 #include "quasar/data/options.hpp"
+#include "quasar/data/recorded_inputs.hpp"
 
 namespace quasar::data {
 namespace {
@@ -74,7 +75,7 @@ ItemForm::ItemForm(const Item& first, const std::vector<graph::Value>& inputs, c
     const bool only = inputs.size() == 1 && others.size() == 1;
     if (!first.contains(input.name) && !only)
       throw Error(where(0) + " holds no array for the model's input '" + input.name + "'; it holds " + joined(names(first)) +
-                  "; the model's inputs: " + joined(names_of(inputs)));
+                  "; the model's inputs: " + joined(names_of(inputs)) + how_to_record(input));
     columns_.emplace_back(first.contains(input.name) ? input.name : others[0], Conversion(input, options, owner_));
   }
 }

@@ -81,4 +81,10 @@ bool is_metric(const std::string& text) {
   return metrics::table().try_find(text.substr(0, text.find('('))) != nullptr;
 }
 
+bool is_metric_in_results(const std::string& text) {
+  const std::string name = text.substr(0, text.find('('));
+  const auto* item = metrics::table().try_find(name);
+  return item != nullptr && item->first == name;
+}
+
 }  // namespace quasar::eval

@@ -116,8 +116,12 @@ QUASAR_API std::unique_ptr<Metric> make_metric(const std::string& text);
 // with a default. Both are texts as metric_text() makes them.
 std::vector<std::string> options_left_out(const std::string& metric, const std::string& suggested);
 
-// A name that is a metric's, whatever its options; false for names of custom evaluators and costs.
+// A name that is a metric's, whatever its options; false for names of costs.
 QUASAR_API bool is_metric(const std::string& text);
+
+// The same for names in results, as metric_text() makes them: other names of a metric ("accuracy", "wer") may be those of custom
+// evaluators there.
+bool is_metric_in_results(const std::string& text);
 
 }  // namespace quasar::eval
 

@@ -19,7 +19,8 @@ std::map<std::string, Paired> against(const Scores& reference, const Scores& can
   std::map<std::string, Paired> out;
   for (const auto& [name, score] : candidate) {
     const auto was = reference.find(name);
-    if (!is_metric(name) || was == reference.end() || score.per_sample.size() != was->second.per_sample.size()) continue;
+    if (!is_metric_in_results(name) || was == reference.end() || score.per_sample.size() != was->second.per_sample.size())
+      continue;
     const auto metric = make_metric(name);
     if (score.per_sample.empty() || !metric->is_proportion() || metric->needs() != Truth::label) continue;
     size_t lost = 0, gained = 0;

@@ -26,7 +26,8 @@ bool has_open_bodies(const Model& model);
 
 // The model with all bodies of If, Loop and Scan open, nested ones too. Their constants become initializers of the model, their
 // nodes get unique names by name_inside(), values whose name is taken get another one. A node stands behind its bodies' nodes.
-// Bodies that hold other operators with graphs in attributes stay closed. Throws Error for a body that cannot be read.
+// Bodies that hold other operators with graphs in attributes stay closed. Throws Error for a body that cannot be read, and for an
+// If whose branches give different types.
 Model opened(const Model& model);
 
 // QuantizeLinear, DequantizeLinear and DynamicQuantizeLinear.

@@ -49,6 +49,24 @@ std::vector<onnx::AttributeProto> graphs_of(const Node& node) {
   return out;
 }
 
+// What branches of an If give for one output must be of one type. Types that they do not say are ONNX Runtime's to find out.
+void check_branches(const Node& owner, const std::vector<Body>& bodies) {
+  if (!owner.is("If") || bodies.size() != 2) return;
+  const Body &one = bodies[0], &other = bodies[1];
+  const std::string start = "the branches of If '" + owner.name + "' do not fit together: ";
+  if (one.outputs.size() != other.outputs.size())
+    throw Error(start + one.attribute + " gives " + std::to_string(one.outputs.size()) + " outputs, " + other.attribute + " " +
+                std::to_string(other.outputs.size()));
+  for (size_t i = 0; i < one.outputs.size(); ++i) {
+    const Value &a = one.outputs[i], &b = other.outputs[i];
+    if (a.type == DataType::undefined || b.type == DataType::undefined || a.type == b.type) continue;
+    const std::string output = i < owner.outputs.size() ? owner.outputs[i] : std::to_string(i);
+    throw Error(start + "for its output '" + output + "' " + one.attribute + " gives " + std::string(name_of(a.type)) + " ('" +
+                a.name + "'), and " + other.attribute + " " + std::string(name_of(b.type)) + " ('" + b.name +
+                "'); ONNX wants one type: put a Cast into one of them, or export the model anew");
+  }
+}
+
 class Opening {
  public:
   explicit Opening(const Model& model) : out_(model), names_(model) {
@@ -76,6 +94,7 @@ class Opening {
       std::erase_if(node.attributes, [](const Attribute& attribute) { return std::holds_alternative<Opaque>(attribute.value); });
       std::vector<Body> bodies;
       for (auto& graph : graphs) bodies.push_back(taken_apart(node, graph, scope));
+      check_branches(node, bodies);
       node.captures.clear();
       for (const Body& body : bodies) {
         for (const Value& output : body.outputs) {

@@ -71,8 +71,9 @@ std::vector<std::string> notes_without_effect(const Means& means, const quant::P
 }
 
 // nullptr: none are given, nor known and needed.
-data::DatasetPtr samples_for(const QuantizeOptions& options, const quant::Config& config, const graph::Model& model) {
-  if (!options.calibration.is_null()) return open_data(options.calibration, model);
+data::DatasetPtr samples_for(const QuantizeOptions& options, const quant::Config& config, const graph::Model& model,
+                             const std::shared_ptr<data::NegativeIds>& negative) {
+  if (!options.calibration.is_null()) return open_data(options.calibration, model, {}, negative);
   const bool wanted = options.trial && options.ranges.is_null() && !quant::needs_no_samples(config);
   return wanted ? options.trial->samples(model.inputs) : nullptr;
 }
@@ -217,7 +218,8 @@ Quantized quantize_as_said(const QuantizeOptions& given) {
     check_not_removed(options.ranges, known, original);
     needs.given = quant::parse_ranges(options.ranges, known, config.activation);
   }
-  const data::DatasetPtr samples = samples_for(options, config, model);
+  const auto negative_ids = std::make_shared<data::NegativeIds>();
+  const data::DatasetPtr samples = samples_for(options, config, model, negative_ids);
   if (samples == nullptr) {
     const graph::Model from = config.optimize_model ? model : runtime::unoptimized(original);
     Quantized done = without_samples(from, {config, *target, needs.given}, quant::NodeNames(original, from));
@@ -239,6 +241,7 @@ Quantized quantize_as_said(const QuantizeOptions& given) {
   if (!other.empty()) done.plan.notes.insert(done.plan.notes.begin(), other);
   add_notes(done, options, needs.given);
   if (!options.trial) note_slow_kernels(done, *target, options.target);
+  std::ranges::move(negative_ids->news(), std::back_inserter(notes));
   std::ranges::move(notes, std::back_inserter(done.plan.notes));
   return done;
 }

@@ -61,7 +61,7 @@ Options keys_in(const Json& words) {
 
 // By its own name: "accuracy", an alias of top1, is a user's metric where it stands in a criterion.
 bool is_quasars(const std::string& metric) {
-  return eval::is_metric(metric) && eval::metric_text(metric) == metric;
+  return eval::is_metric_in_results(metric) && eval::metric_text(metric) == metric;
 }
 
 bool is_a_share(const std::string& metric) {

@@ -7,6 +7,7 @@
 #include "quasar/job/models_key.hpp"
 #include "quasar/job/preset.hpp"
 #include "quasar/job/v1_names.hpp"
+#include "quasar/quant/config/config_keys.hpp"
 #include "quasar/quant/config/option_keys.hpp"
 #include "quasar/quant/config/rounding_config.hpp"
 #include "quasar/search/misspelt.hpp"
@@ -279,6 +280,8 @@ void check_places(const Json& words) {
     if (find_key(name) != nullptr) continue;
     if (const auto foreign = foreign_keys().find(normalized(name)); foreign != foreign_keys().end())
       throw Error("configuration: unknown option '" + name + "'; " + foreign->second);
+    if (const std::string hint = quant::hint_of_foreign_key(name); !hint.empty())
+      throw Error("configuration: unknown option '" + name + "' (of a search space or a configuration?)" + hint);
     const std::string near = nearest(name, names);
     const auto found = std::ranges::find_if(nested_keys(), [&](const auto& entry) { return entry.first == near; });
     if (found == nested_keys().end()) continue;  // a message of its own follows

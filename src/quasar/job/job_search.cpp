@@ -83,8 +83,9 @@ void check_names(const Json& space) {
     if (const auto [before, fresh] = seen.emplace(normalized(key), key); !fresh)
       throw Error("search_space." + key + " is given twice (as '" + before->second + "' too)");
     const auto same = [&](const std::string& name) { return normalized(name) == normalized(key); };
-    if (std::ranges::none_of(known, same) && !(value.is_object() && normalized(key).ends_with("options")))
-      throw Error("unknown key '" + key + "' in search_space" + known_names(key, known));
+    if (std::ranges::any_of(known, same) || (value.is_object() && normalized(key).ends_with("options"))) continue;
+    const std::string hint = quant::hint_of_foreign_key(key);
+    throw Error("unknown key '" + key + "' in search_space" + (hint.empty() ? known_names(key, known) : hint));
   }
 }
 

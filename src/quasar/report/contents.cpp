@@ -90,7 +90,7 @@ Json parameters_json(std::span<const search::Trial> trials) {
 // The metric's name and direction; others than the built-in ones are the user's, whose direction the result tells where they
 // are objectives.
 Json metric_json(const std::string& name, const Json& result) {
-  if (eval::is_metric(name)) {
+  if (eval::is_metric_in_results(name)) {
     const auto metric = eval::make_metric(name);
     return {{"direction", metric->direction() == Direction::maximize ? "maximize" : "minimize"},
             {"proportion", metric->is_proportion()}};

@@ -53,7 +53,9 @@ struct Story {
   std::string strategy;
   // The rest is told by strategies that have a goal.
   std::optional<AccuracyCriterion> goal = {};
-  Json budget = nullptr;  // {bounds: {cost: the most that it may be}, front: {cost: [{trial, cost, value}]}}; null: it has none
+  // {bounds: {cost: the most that it may be}, front: {cost: [{trial, cost, value}]}, more: [what more would bring:
+  // budget_more.hpp]}; null: it has none.
+  Json budget = nullptr;
   std::vector<Step> steps = {};
   std::vector<InFloat> in_float = {};
   std::vector<std::string> ignored = {};                     // keys of the job without effect, in words

@@ -119,7 +119,7 @@ double size_of(double was, Direction direction) {
 void judge_labels(const Judged& judged, Quality& quality) {
   if (judged.aim.least_agreement == 0) return;
   for (const auto& [name, score] : judged.scores) {
-    if (!eval::is_metric(name)) continue;
+    if (!eval::is_metric_in_results(name)) continue;
     const auto metric = eval::make_metric(name);
     const auto found = judged.reference.find(name);
     if (metric->needs() == eval::Truth::none || found == judged.reference.end()) continue;

@@ -73,10 +73,11 @@ void require_known_values(const Json& description, const graph::Model& model, co
 
 }  // namespace
 
-data::DatasetPtr open_data(const Json& description, const graph::Model& model, const std::filesystem::path& base) {
+data::DatasetPtr open_data(const Json& description, const graph::Model& model, const std::filesystem::path& base,
+                           std::shared_ptr<data::NegativeIds> negative) {
   data::DatasetPtr samples = data::open(description, model.inputs, base);
   require_known_values(description, model, base);
-  return samples;
+  return data::with_checked_ids(std::move(samples), model, std::move(negative));
 }
 
 Json with_values(const Json& description, const graph::Model& model, const std::filesystem::path& base, std::string& told) {

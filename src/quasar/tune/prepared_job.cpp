@@ -24,21 +24,23 @@
 namespace quasar::tune {
 namespace {
 
-data::Splits open_splits(const Job& job, const graph::Model& model) {
+data::Splits open_splits(const Job& job, const PreparedJob& prepared) {
+  const auto opened = [&](const Json& words) { return open_data(words, prepared.model, job.base, prepared.negative_ids); };
   data::Splits splits;
   if (!job.samples.split.is_null()) {
-    splits = data::split(open_data(job.samples.data, model, job.base), job.samples.split);
+    splits = data::split(opened(job.samples.data), job.samples.split);
   } else {
-    splits.calibration = open_data(job.samples.calibration, model, job.base);
-    splits.evaluation = open_data(job.samples.evaluation, model, job.base);
+    splits.calibration = opened(job.samples.calibration);
+    splits.evaluation = opened(job.samples.evaluation);
   }
-  if (!job.samples.holdout.is_null()) splits.holdout = open_data(job.samples.holdout, model, job.base);
+  if (!job.samples.holdout.is_null()) splits.holdout = opened(job.samples.holdout);
   return splits;
 }
 
 // Watched for samples in two splits, unless the user says himself that they are the same.
-data::Splits open_watched(const Job& job, const graph::Model& model, data::OverlapGuard& guard) {
-  data::Splits splits = open_splits(job, model);
+data::Splits open_watched(const Job& job, const PreparedJob& prepared) {
+  data::Splits splits = open_splits(job, prepared);
+  data::OverlapGuard& guard = *prepared.guard;
   if (job.samples.split.is_null() && job.samples.evaluation == job.samples.calibration) {
     for (auto* samples : {&splits.calibration, &splits.evaluation}) *samples = guard.watch_alone(*samples);
     return splits;
@@ -162,7 +164,7 @@ PreparedJob prepare(const Job& job) {
   }
   for (const auto& words : prepared.strategy->also_needs(job, prepared.model, *prepared.target))
     prepared.spaces.needs.add(quant::parse_config(words));
-  prepared.samples = open_watched(job, prepared.model, *prepared.guard);
+  prepared.samples = open_watched(job, prepared);
   const size_t samples = prepared.samples.calibration->size();
   if (const size_t asked = most_samples(job, prepared.spaces); asked > samples)
     prepared.spaces.notes.push_back("calibration_sampling_size (CalibDataSize) asks for " + std::to_string(asked) +

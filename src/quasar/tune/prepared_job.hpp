@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "quasar/base/log.hpp"
+#include "quasar/data/checked_ids.hpp"
 #include "quasar/data/overlap.hpp"
 #include "quasar/job/spaces.hpp"
 #include "quasar/ops/chosen_outputs.hpp"
@@ -19,6 +20,7 @@ struct PreparedJob {
   std::unique_ptr<quant::Target> target;
   graph::Model original, model;                                                        // as it came, and after clean-up
   std::shared_ptr<data::OverlapGuard> guard = std::make_shared<data::OverlapGuard>();  // of the samples
+  std::shared_ptr<data::NegativeIds> negative_ids = std::make_shared<data::NegativeIds>();
   data::Splits samples;
   std::vector<search::Trial> earlier;  // of the study that warm_start names
   ops::ChosenOutputs chosen;           // of the model; none where a user's decoder or weights speak of the outputs as they are

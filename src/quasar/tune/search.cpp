@@ -67,6 +67,12 @@ void tell_head(Summary& summary, const eval::Evaluator& evaluator, const Log& lo
     warn(summary, log, "the model's head is " + head->name + ", but what it finds cannot be judged: " + head->problem);
 }
 
+// What samples turned out to be when they were read.
+void tell_news(Summary& summary, const PreparedJob& prepared, const Log& log) {
+  for (const auto& news : prepared.guard->news()) warn(summary, log, news);
+  for (const auto& news : prepared.negative_ids->news()) warn(summary, log, news);
+}
+
 // Loads, checks and tells what does not need the float model's outputs.
 PreparedJob prepare_and_tell(Summary& summary, const Job& job, const Log& log) {
   PreparedJob prepared = prepare(job);
@@ -186,7 +192,7 @@ void conclude(Summary& summary, const TrialContext& context, const PreparedJob& 
   }
   if (best != nullptr) closing.warn(summary.best->quality.metric_blind);
   measure_holdout(summary, context, closing);
-  for (const auto& news : prepared.guard->news()) warn(summary, log, news);
+  tell_news(summary, prepared, log);
   warn_of_noise(summary, context.job.aim, log);
   summary.trials.assign(study.trials().begin(), study.trials().end());
   warn_of_direction(summary, context.job.aim, log);
@@ -272,7 +278,7 @@ void carry_out(Summary& summary, const Job& asked, const Monitor& monitor, Deadl
   require_something_quantized(prepared, variants);
   prepared.strategy->expect_possible({job, prepared.spaces.each.front(), prepared.model, *prepared.target, variants,
                                       static_cast<double>(summary.baseline.bytes), summary.baseline.latency.median_ms});
-  for (const auto& news : prepared.guard->news()) warn(summary, monitor.log, news);
+  tell_news(summary, prepared, monitor.log);
 
   phase = {};
   const auto warning = [&](const std::string& text) { warn(summary, monitor.log, text); };

@@ -82,7 +82,7 @@ void warn_of_nearer_model(Summary& summary, const Job& job, const search::Trial&
 void warn_of_options(Summary& summary, const Aim& aim, const eval::Head& head, const Log& log) {
   const std::string& suggested = head.suggested.empty() ? head.metric : head.suggested;
   for (const auto& metric : aim.metrics) {
-    if (suggested.empty() || !eval::is_metric(metric)) continue;
+    if (suggested.empty() || !eval::is_metric_in_results(metric)) continue;
     const auto options = eval::options_left_out(metric, suggested);
     if (!options.empty())
       warn(summary, log,

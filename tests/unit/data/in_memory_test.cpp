@@ -207,6 +207,10 @@ TEST(Memory, MistakesNameTheItem) {
   EXPECT_EQ(
       missing(error({{{"v", floats({2, 2}, {1, 2, 3, 4})}, {"y", Tensor::scalar<int64_t>(1)}}}), {"2 samples, but 1 labels"}),
       "");
+  const std::vector<graph::Value> cached{one_input[0], input_of("layer.value", DataType::float32, Shape{-1, 2, -1, 8})};
+  EXPECT_EQ(missing(error({{{"v", floats({1, 2}, {1, 2})}}}, cached),
+                    {"input 'layer.value'", "[samples,2,0,8]", "quasar.cache_samples()"}),
+            "");
   EXPECT_EQ(readers::table().try_find("mine"), nullptr);
 }
 

@@ -47,6 +47,28 @@ TEST_F(Sequences, NpyFoldersWhoseSamplesDifferInLength) {
   EXPECT_EQ(data->at(1)[1].shape(), (Shape{1, 5}));
 }
 
+// What a model itself gave before is recorded; what comes from another model is not called a state.
+TEST_F(Sequences, CachesAndStatesThatAreMissingSayHowTheyAreRecorded) {
+  const std::string ids = npy_text<int64_t>({1, 2}, {1, 2}), mask = npy_text<int64_t>({1, 2}, {1, 1});
+  write_npz(folder.path() / "text.npz", {{"input_ids", ids}, {"attention_mask", mask}});
+  write("parts/input_ids/a.npy", ids);
+  write("parts/attention_mask/a.npy", mask);
+  const auto said = [&](const std::string& name, const Shape& shape, const Json& description) {
+    std::vector<graph::Value> inputs = text;
+    inputs.push_back(input_of(name, DataType::float32, shape));
+    return error_of([&] { opened(description, inputs); });
+  };
+  for (const char* reader : {"text.npz", "parts"}) {
+    const std::string cache = said("past_key_values.0.key", {-1, 2, -1, 8}, reader);
+    EXPECT_EQ(missing(cache, {"past_key_values.0.key", "the shape [samples,2,0,8]", "quasar.cache_samples()",
+                              "quasar.pipeline_samples()"}),
+              "");
+    EXPECT_EQ(missing(said("state", {2, -1, 128}, reader), {"'state'", "a state is zeros at first", "quasar.Session"}), "");
+    for (const char* other : {"encoder_hidden_states", "pixels"})
+      EXPECT_EQ(said(other, {-1, -1, 8}, reader).find("docs/language.md"), std::string::npos) << other;
+  }
+}
+
 TEST_F(Sequences, FractionsAreNoTokens) {
   write_npz(folder.path() / "text.npz",
             {{"input_ids", npy_text<float>({1, 2}, {1.5F, 2})}, {"attention_mask", npy_text<int64_t>({1, 2}, {1, 1})}});

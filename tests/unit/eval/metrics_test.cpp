@@ -79,6 +79,17 @@ TEST(Metrics, KullbackLeibler) {
   EXPECT_GT(score("kl", {2, 1}, {1, 2}), 0.4);  // not probabilities: softmax
 }
 
+TEST(Metrics, ExactMatchIsSequenceAccuracy) {
+  EXPECT_EQ(metric_text("exact_match(truth=float)"), "sequence_accuracy(truth=float)");
+}
+
+// An evaluator of the user's may call its score by a metric's other name.
+TEST(Metrics, InResultsHaveTheirOwnNames) {
+  for (const char* name : {"top1", "topk(k=3)", "word_error_rate(space=1)"}) EXPECT_TRUE(is_metric_in_results(name)) << name;
+  for (const char* name : {"accuracy", "wer", "cer", "exact_match", "bytes", "mine"})
+    EXPECT_FALSE(is_metric_in_results(name)) << name;
+}
+
 // What a head suggests and the user's metric knows; not what has a default, nor what the metric does not know.
 TEST(Metrics, OptionsThatAHeadSuggests) {
   const std::string ctc = "sequence_accuracy(truth=float,blank=0)";

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "quasar/base/error.hpp"
+#include "quasar/data/checked_ids.hpp"
 #include "quasar/eval/evaluate.hpp"
 #include "unit/error_of.hpp"
 #include "unit/runtime/models.hpp"
@@ -157,11 +158,15 @@ TEST(Perplexity, OfAModel) {
   EXPECT_EQ(worse.resampled.size(), own.resampled.size());  // differences are taken between the same windows
 }
 
+// One message of Quasar's own, before ONNX Runtime stumbles over it.
 TEST(Perplexity, IdsThatTheModelDoesNotKnowAreFoundByTheirSample) {
-  const auto windows = std::make_shared<Windows>(std::vector<int64_t>{1, 1, 7});
-  const std::string said = test::error_of([&] { Evaluator(pairs_of_tokens(1, 3), windows, {.metrics = {"perplexity"}}); });
-  EXPECT_NE(said.find("idx=7"), std::string::npos) << said;
-  EXPECT_TRUE(said.ends_with("(sample 2)")) << said;
+  const graph::Model model = pairs_of_tokens(1, 3);
+  const auto windows = data::with_checked_ids(std::make_shared<Windows>(std::vector<int64_t>{1, 1, 7}), model);
+  const std::string said = test::error_of([&] { Evaluator(model, windows, {.metrics = {"perplexity"}}); });
+  EXPECT_EQ(
+      said,
+      "'windows', sample 2: input 'input_ids' holds the id 7 at [0,1], but the model looks it up in the table 'table', which "
+      "has 2 rows (ids 0 to 1); the tokenizer that made the ids is another model's, or has tokens that were added later");
 }
 
 }  // namespace

@@ -3,9 +3,12 @@
 
 #include "quasar/base/error.hpp"
 #include "quasar/eval/metric.hpp"
+#include "unit/error_of.hpp"
 
 namespace quasar::eval {
 namespace {
+
+using test::error_of;
 
 // Outputs [1, length, classes] whose greatest values are at these classes.
 std::vector<float> answering(const std::vector<int64_t>& answers, int64_t classes) {
@@ -46,6 +49,16 @@ TEST(TokenErrorRate, ComparesWords) {
   EXPECT_EQ(part_of("token_error_rate(space=5)", {5, 1, 2, 5, 5, 3, 5, 4, 5}, truth), (Part{0, 3}));  // spaces count once
   EXPECT_EQ(part_of("token_error_rate(space=5)", {1, 1, 5, 3, 4}, truth), (Part{3, 3}));
   EXPECT_EQ(part_of("token_error_rate(space=5)", {1, 2, 5, 4}, truth), (Part{1, 3}));
+}
+
+// The same words by the name that speech has for it; which class stands between them nobody can guess.
+TEST(WordErrorRate, ComparesWords) {
+  EXPECT_EQ(part_of("wer(space=5)", {1, 2, 5, 4}, {1, 2, 5, 3, 5, 4}), (Part{1, 3}));
+  EXPECT_EQ(part_of("wer(space=5,blank=0)", {1, 1, 0, 2, 5, 0, 4}, {1, 2, 5, 4, -100}), (Part{0, 2}));
+  EXPECT_EQ(metric_text(parse_json(R"({"name": "wer", "space": 5})", "test")), "word_error_rate(space=5)");
+  const std::string error = error_of([] { return metric_text("wer", "search_metric"); });
+  EXPECT_NE(error.find("which class stands between words? Say {name: wer, space: CLASS}"), std::string::npos) << error;
+  EXPECT_NE(error.find("quasar.transcription_errors()"), std::string::npos) << error;
 }
 
 TEST(TokenErrorRate, PoolsTokens) {

@@ -121,6 +121,31 @@ TEST(Bodies, WhatALoopHandsInHasItsTypes) {
   EXPECT_EQ(closed(model).nodes.size(), loop.nodes.size());
 }
 
+// One message of Quasar's own: ONNX Runtime's names neither branch.
+TEST(Bodies, BranchesOfDifferentTypesAreAnError) {
+  const auto choosing = [](DataType one, DataType other, bool second) {
+    Model model = test::empty_model();
+    const auto branch = [&](const char* name, const std::string& from, DataType type, bool again) {
+      std::vector<std::string> outputs{test::value_bytes(from, type, {2})};
+      if (again) outputs.push_back(test::value_bytes(from, type, {2}));
+      return test::subgraph(name, {test::node_bytes("Identity", {"x"}, from)}, {}, outputs);
+    };
+    model.nodes = {test::node("If", "choose", {"c"}, {"y"},
+                              {branch("then_branch", "a", one, false), branch("else_branch", "b", other, second)})};
+    model.inputs = {test::float_value("x", {2}), {.name = "c", .type = DataType::boolean, .shape = Shape{}}};
+    model.outputs = {test::float_value("y", {2})};
+    return test::error_of([&] { opened(model); });
+  };
+  EXPECT_EQ(choosing(DataType::float32, DataType::int64, false),
+            "the branches of If 'choose' do not fit together: for its output 'y' then_branch gives float32 ('a'), and "
+            "else_branch int64 "
+            "('b'); ONNX wants one type: put a Cast into one of them, or export the model anew");
+  EXPECT_EQ(choosing(DataType::float32, DataType::float32, true),
+            "the branches of If 'choose' do not fit together: then_branch gives 1 outputs, else_branch 2");
+  EXPECT_EQ(choosing(DataType::float32, DataType::float32, false), "no error");
+  EXPECT_EQ(choosing(DataType::float32, DataType::undefined, false), "no error");
+}
+
 TEST(Bodies, OtherGraphsStayClosed) {
   Model model = two_levels();
   model.nodes.back().op_type = "BeamSearch";

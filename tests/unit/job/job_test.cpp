@@ -237,6 +237,28 @@ TEST(Job, KeysOfASpaceGetTheNearestNames) {
   }
 }
 
+// What users of other tools write, and where it stands here.
+TEST(Job, NamesOfOtherToolsSayWhatTheyAreHere) {
+  for (const auto& [name, hint] : std::vector<std::pair<const char*, const char*>>{
+           {"accuracy_level", "accuracy_level 4 of MatMulNBits is activation: DynamicSpec"},
+           {"block_size", "weight_params: {group_size: 32}"},
+           {"is_symmetric", "weight_params: {symmetric: true}"},
+           {"bits", "weight: UInt4Spec, UInt2Spec, UInt8Spec"}}) {
+    Json space = small;
+    space[name] = {4};
+    EXPECT_TRUE(holds(error_of({}, space), hint)) << error_of({}, space);
+    EXPECT_FALSE(holds(error_of({}, space), "more")) << error_of({}, space);
+    EXPECT_TRUE(holds(error_of({{name, 4}}), hint)) << error_of({{name, 4}});
+  }
+  Json space = small;
+  space["algorithms"] = {"hqq"};
+  EXPECT_TRUE(holds(error_of({}, space), "weight_params: {calibration_method: hqq}, or scheme: HQQ_G32ASYM"))
+      << error_of({}, space);
+  EXPECT_TRUE(holds(error_of({{"search_metric", "wer"}}), "Say {name: wer, space: CLASS}"))
+      << error_of({{"search_metric", "wer"}});
+  EXPECT_EQ(error_of({{"search_metric", "exact_match"}}), "");
+}
+
 TEST(Job, TheJointKeyTakesThePlaceOfBoth) {
   Json space = tuned;
   space["adaround_params"]["NumIterLR"] = parse_json("[[3, 0.1], [5, 0.01]]", "test");

@@ -89,6 +89,12 @@ TEST_F(Budgets, TheModelIsWithinTwoPercentOfTheBestOfAllAssignments) {
     ASSERT_TRUE(finding.story);
     EXPECT_EQ(finding.story->budget["bounds"]["bytes"], budget);
     EXPECT_FALSE(finding.story->steps.empty());
+    const Json more = finding.story->budget["more"];
+    ASSERT_EQ(more.size(), 1U) << "a megabyte more is beyond float";
+    EXPECT_EQ(more[0]["more_of"], "bytes");
+    EXPECT_NEAR(more[0]["by"].get<double>(), 0.1 * budget, 1);
+    EXPECT_GE(more[0]["share"], 0);
+    EXPECT_LE(more[0]["share"], 1);
   }
 }
 
@@ -127,6 +133,8 @@ TEST_F(Budgets, WithAnAccuracyTheModelIsWithinFivePercentOfTheSmallestThatKeepsI
     EXPECT_LE(found.at("bytes"), 1.05 * least) << rank;
     ASSERT_TRUE(finding.story);
     EXPECT_EQ(finding.story->budget["bounds"]["accuracy"]["tolerable_loss"], tolerable);
+    ASSERT_EQ(finding.story->budget["more"].size(), 1U);
+    EXPECT_EQ(finding.story->budget["more"][0]["takes_off"], "bytes");
     EXPECT_FALSE(finding.story->budget["front"]["bytes"].empty());
   }
 }

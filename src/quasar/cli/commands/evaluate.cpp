@@ -47,7 +47,8 @@ class Evaluate final : public Command {
     const graph::Model& model = read.model;
     bytes_ = read.bytes;
     const graph::Model reference = reference_.empty() ? model : tune::reference_for(model, reference_);
-    const auto samples = tune::open_data(data_argument(data_, as_is_), reference);
+    const auto negative_ids = std::make_shared<data::NegativeIds>();
+    const auto samples = tune::open_data(data_argument(data_, as_is_), reference, {}, negative_ids);
     eval::EvaluatorOptions options;
     options.metrics.clear();
     for (const auto& name : metrics_) options.metrics.push_back(eval::metric_text(name, "--metric"));
@@ -62,6 +63,7 @@ class Evaluate final : public Command {
     const eval::Scores scores = reference_.empty() ? evaluator.reference() : evaluator.score(model, 0, options.device);
     if (const std::string doubt = evaluator.label_doubt(); !doubt.empty())
       std::cerr << "warning: " << printable_name(doubt) << "\n";
+    for (const auto& news : negative_ids->news()) std::cerr << "warning: " << printable_name(news) << "\n";
     const tune::Processors processors = processors_for(model, options.device.library);
     print(evaluator.head(), options.device, scores, runtime::latency(model, *samples, {}, options.device), to_json(processors));
     if (const std::string why = in_words(processors); !why.empty()) std::cerr << "warning: " << printable_name(why) << "\n";

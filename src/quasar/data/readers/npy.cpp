@@ -8,6 +8,7 @@
 #include "quasar/data/labels.hpp"
 #include "quasar/data/options.hpp"
 #include "quasar/data/reader.hpp"
+#include "quasar/data/recorded_inputs.hpp"
 
 namespace quasar::data::readers {
 namespace {
@@ -99,7 +100,7 @@ class Npy : public Reader {
     if (fs::is_directory(sub)) return sub;
     if (single) throw Error("'" + folder.string() + "' holds no .npy file");
     throw Error("'" + sub.string() + "' is no folder; the model's input '" + input.name +
-                "' needs one (one subfolder per input, or inputs: {" + input.name + ": SUBFOLDER})");
+                "' needs one (one subfolder per input, or inputs: {" + input.name + ": SUBFOLDER})" + how_to_record(input));
   }
 
   static std::vector<std::string> matching_files(const std::vector<FileColumn>& columns) {

@@ -10,6 +10,7 @@
 #include "quasar/data/npy.hpp"
 #include "quasar/data/options.hpp"
 #include "quasar/data/reader.hpp"
+#include "quasar/data/recorded_inputs.hpp"
 
 namespace quasar::data::readers {
 namespace {
@@ -121,7 +122,8 @@ class Assignment {
     }
     if (!open.empty()) {
       throw Error(file_ + " holds no array for the model's input '" + open[0] + "'; its arrays: " + joined(arrays_) +
-                  ". Name it with inputs: {" + open[0] + ": ARRAY}" + empty_at_first(inputs, open[0]));
+                  ". Name it with inputs: {" + open[0] + ": ARRAY}" +
+                  how_to_record(*std::ranges::find(inputs, open[0], &graph::Value::name)));
     }
     if (!spare.empty() && !named) {
       throw Error(file_ + " holds arrays that feed no input: " + joined(spare) +
@@ -129,18 +131,6 @@ class Assignment {
                   ". Say what is meant with inputs: {INPUT: ARRAY} or labels: ARRAY, then others are passed over");
     }
   }
-
-  // How an input that holds nothing yet, such as a cache, is written; "" for an input that cannot be empty.
-  static std::string empty_at_first(const std::vector<graph::Value>& inputs, const std::string& name) {
-    const auto input = std::ranges::find(inputs, name, &graph::Value::name);
-    if (!input->shape || input->shape->size() < 3 || std::none_of(input->shape->begin() + 1, input->shape->end(), is_open))
-      return "";
-    std::string shape = "samples";
-    for (size_t k = 1; k < input->shape->size(); ++k) shape += "," + std::to_string(std::max<int64_t>(0, (*input->shape)[k]));
-    return "; for a cache that is empty at first, add an array of the shape [" + shape + "]";
-  }
-
-  static bool is_open(int64_t size) { return size < 0; }
 
   std::string file_;
   std::vector<std::string> arrays_;

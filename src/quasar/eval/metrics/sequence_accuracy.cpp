@@ -47,7 +47,8 @@ class SequenceAccuracy : public Metric, public Share {
 Entry<Metric> sequence_accuracy() {
   return {.help = "share of samples whose whole sequence is right, of outputs [1,length,classes]",
           .make = make_as<SequenceAccuracy, Metric>,
-          .options = {truth_option(), blank_option(), {"ignore", -100, "a label that does not count"}}};
+          .options = {truth_option(), blank_option(), {"ignore", -100, "a label that does not count"}},
+          .aliases = {"exact_match"}};
 }
 
 }  // namespace quasar::eval::metrics

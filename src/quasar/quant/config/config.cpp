@@ -175,7 +175,10 @@ Config parse_config(const Json& words) {
   for (const auto& [name, value] : words.items()) {
     const std::string wanted = normalized(name) == "calibrationsamplingsize" ? "CalibDataSize" : name;
     const std::string* key = match(keys, wanted);
-    if (key == nullptr) throw Error("unknown key '" + name + "' in the configuration" + known_names(name, keys));
+    if (key == nullptr) {
+      const std::string hint = hint_of_foreign_key(name);
+      throw Error("unknown key '" + name + "' in the configuration" + (hint.empty() ? known_names(name, keys) : hint));
+    }
     if (canonical_words.contains(*key)) throw Error("key '" + name + "' is given twice (as '" + *key + "' too)");
     canonical_words[*key] = value;
   }

@@ -1,5 +1,8 @@
 #include "quasar/quant/config/config_keys.hpp"
 
+#include <map>
+
+#include "quasar/base/names.hpp"
 #include "quasar/quant/config/mixed_precision.hpp"
 #include "quasar/quant/config/option_keys.hpp"
 #include "quasar/quant/config/recipes.hpp"
@@ -44,6 +47,18 @@ std::vector<std::string> config_keys() {
     keys.insert(keys.end(), list.begin(), list.end());
   for (auto& key : option_keys()) keys.push_back(std::move(key));
   return keys;
+}
+
+std::string hint_of_foreign_key(std::string_view name) {
+  static const std::map<std::string, std::string> all{
+      {"accuracylevel",
+       "accuracy_level 4 of MatMulNBits is activation: DynamicSpec beside weights in groups (0: activation: null); in a search "
+       "space activation: [null, DynamicSpec] tries both"},
+      {"blocksize", "values in a block are said by weight_params: {group_size: 32}"},
+      {"issymmetric", "symmetry is said by weight_params: {symmetric: true}, and the same in activation_params"},
+      {"bits", "bits are said by the types: weight: UInt4Spec, UInt2Spec, UInt8Spec"}};
+  const auto found = all.find(normalized(name));
+  return found == all.end() ? "" : "; " + found->second;
 }
 
 }  // namespace quasar::quant

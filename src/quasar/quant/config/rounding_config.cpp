@@ -6,6 +6,7 @@
 #include "quasar/base/error.hpp"
 #include "quasar/base/names.hpp"
 #include "quasar/ops/op.hpp"
+#include "quasar/quant/codes/range.hpp"
 #include "quasar/quant/codes/rounding.hpp"
 #include "quasar/quant/codes/rounding_options.hpp"
 
@@ -185,6 +186,12 @@ std::string chosen_method(const Json& words) {
                 joined(rounding::table().spellings()));
   const auto name = value.get<std::string>();
   if (const auto* item = rounding::table().try_find(name)) return item->first;
+  if (const auto* range = ranges::table().try_find(name)) {
+    const bool splits = ranges::table().make(range->first)->of_blocks() == BlockRange::half_quadratic;
+    const std::string scheme = splits ? ", or scheme: HQQ_G32ASYM" : "";
+    throw Error(algorithms_key + ": '" + name + "' is a way to choose ranges here: weight_params: {calibration_method: " + name +
+                "}" + scheme + "; algorithms round what these ranges leave open: " + joined(rounding::table().spellings()));
+  }
   const auto known = rounding::table().spellings();
   throw Error(algorithms_key + ": unknown rounding method '" + name + "'; known: " + joined(known) + ", null (as rtn)" +
               did_you_mean(name, known));

@@ -37,9 +37,17 @@ function paretoOption(cost) {
   };
 }
 
+// What a wider budget would bring, by the estimates of strategy budget.
+function moreOfBudget(contents) {
+  const units = { bytes, latency: milliseconds }, off = (one) => (one.takes_off === 'loss' ? `the loss (${objectiveOf(contents).name})` : one.takes_off);
+  const amount = (one) => (units[one.more_of] ? units[one.more_of](one.by) : number(one.by, 3));
+  return (at(contents.result, 'tuning', 'budget', 'more') ?? []).map((one) => `${amount(one)} more of ${one.more_of} (${one.step}) would take an estimated ${number(100 * one.share, 2)} % off ${off(one)}.`);
+}
+
 sections.push({ id: 'pareto', title: 'Accuracy against cost', build: () => {
-  const costs = costsOf(search);
-  if (!costs.length) return null;
+  const costs = costsOf(search), more = moreOfBudget(search);
+  if (!costs.length && !more.length) return null;
   return [element('p', { class: 'note' }, 'On the green line lie the trials that no other one beats in both.'),
+    more.length ? element('ul', { class: 'note', id: 'more-of-budget' }, more.map((one) => element('li', {}, one))) : null,
     element('div', { class: costs.length > 1 ? 'pair' : '' }, costs.map((cost) => figure(`${objectiveOf(search).name} against ${cost.name}`, 320, () => paretoOption(cost))))];
 } });

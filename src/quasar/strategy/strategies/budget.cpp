@@ -21,6 +21,7 @@
 #include "quasar/strategy/budget_costs.hpp"
 #include "quasar/strategy/budget_front.hpp"
 #include "quasar/strategy/budget_loss.hpp"
+#include "quasar/strategy/budget_more.hpp"
 #include "quasar/strategy/budget_space.hpp"
 #include "quasar/strategy/exit_policy.hpp"
 #include "quasar/strategy/repair_notes.hpp"
@@ -44,7 +45,6 @@ constexpr size_t most_changes = 12;      // of single groups that are tried arou
 constexpr size_t most_nearest = 4;       // assignments that are tried though they are estimated to take too long
 constexpr size_t most_widened = 60;      // times that the bound is moved until there is one
 constexpr double a_little_wider = 1.03;  // by this
-constexpr double a_little_more = 1.1;    // of the budget, by which is told what more would bring
 
 class Budgeting {
  public:
@@ -63,6 +63,7 @@ class Budgeting {
   Finding run() {
     Finding finding;
     finding.result = run_to_its_end(context_, sequence_, finding.warnings, [this] { return traverse(); });
+    if (finding.result.end != search::RunResult::End::interrupted) tell_more();
     tell_budget_front(context_);
     if (best_) finding.winner = best_->number;
     finding.story = story();
@@ -83,10 +84,11 @@ class Budgeting {
     for (size_t i = 0; i < problem_.costs.size(); i++) {
       if (problem_.costs[i].name == budget.least) problem_.least = i;
     }
+    if (budget.weighs_latency())
+      least_ms_ = told_least_latency(problem_, {most_milliseconds(), context_.trial_context->float_ms}, context_.log);
     const std::string reason = try_assignments();
     while (change_one()) {
     }
-    tell_more();
     if (best_ && !makes_cost_small()) improve();
     if (best_) return "within the budget nothing better is expected: " + reason;
     return "no model within the budget was found: " + reason;
@@ -154,6 +156,7 @@ class Budgeting {
                in_digits(loss_->as_loss(found->loss)) +
                (found->is_proven ? ", proved to be the least" : ", not proved to be the least: the solver's time was up") +
                " (gap " + in_digits(100 * found->gap) + " %)");
+      gaps_.add(*found);
       excluded_.push_back(found->assignment);
       const double excess = bytes_above(found->assignment);
       if (excess <= 0 && is_new(found->assignment)) return found;
@@ -355,37 +358,27 @@ class Budgeting {
              std::to_string(loss_->pairs()) + " pairs measured on " + std::to_string(loss_->samples()) + " samples");
   }
 
-  // What a little more would bring, by the estimates of what trials have taught.
+  // How sure the choices were, and what a little more would bring, by the estimates of what trials have taught.
   void tell_more() {
-    if (!best_assignment_) return;
-    if (makes_cost_small()) return tell_more_loss();
-    const double now = problem_.loss.of(*best_assignment_);
-    for (size_t i = 0; i < problem_.costs.size(); i++) {
-      AssignmentProblem wider = problem_;
-      wider.costs[i].most *= a_little_more;
-      const auto found = best_assignment(wider, {});
-      if (!found || now <= 0) continue;
-      const double less = std::max(0.0, 1 - loss_->as_loss(found->loss) / loss_->as_loss(now));
-      tell(context_.log, Level::info,
-           "a tenth more of " + wider.costs[i].name + " would take an estimated " + in_digits(100 * less, 2) + " % off the loss");
+    if (gaps_.assignments > 0) tell(context_.log, Level::info, in_words(gaps_));
+    if (!best_assignment_ || problem_.costs.empty()) return;
+    const TrialContext& trials = *context_.trial_context;
+    if (makes_cost_small()) {
+      more_ = more_of_loss(problem_, *best_assignment_, *loss_, context_.job.aim.criterion->tolerable_loss);
+    } else {
+      const std::map<std::string, CostBound> bounds{
+          {"bytes", {context_.job.budget->bytes.value_or(0), static_cast<double>(bytes_of(trials.model))}},
+          {"latency", {most_milliseconds(), trials.float_ms}}};
+      more_ = more_of_costs(problem_, *best_assignment_, *loss_, bounds);
     }
-  }
-
-  void tell_more_loss() {
-    AssignmentProblem wider = problem_;
-    wider.most_loss = loss_->as_estimate(a_little_more * context_.job.aim.criterion->tolerable_loss);
-    const auto found = best_assignment(wider, {});
-    const BoundedCost& cost = problem_.costs[*problem_.least];
-    const double now = cost.of(*best_assignment_);
-    if (!found || now <= 0) return;
-    tell(context_.log, Level::info,
-         "a tenth more of loss would take an estimated " +
-             in_digits(100 * std::max(0.0, 1 - cost.of(found->assignment) / now), 2) + " % off " + cost.name);
+    for (const Json& one : more_) tell(context_.log, Level::info, in_words_of_more(one));
   }
 
   Story story() const {
     Story out{.strategy = "budget", .steps = steps_};
-    out.budget = {{"bounds", budget_bounds(context_.job.aim, *context_.job.budget)}, {"front", budget_front(context_)}};
+    out.budget = {
+        {"bounds", budget_bounds(context_.job.aim, *context_.job.budget)}, {"front", budget_front(context_)}, {"more", more_}};
+    if (least_ms_) out.budget["least_latency_ms"] = *least_ms_;
     out.in_float = not_in_eight_bits();
     if (!loss_) return out;
     std::vector<Story::Sensitivity> list;
@@ -432,6 +425,9 @@ class Budgeting {
   std::optional<Trial> best_;  // within the budget
   std::optional<Assignment> best_assignment_;
   std::vector<Story::Step> steps_;
+  Json more_ = Json::array();       // what a wider budget would bring
+  std::optional<double> least_ms_;  // that any assignment is estimated to take
+  Gaps gaps_;
 };
 
 std::string percent_of(double part, double whole) {
