@@ -498,8 +498,9 @@ def inspect(model: Model, calib: Samples = None, target: str = "") -> Dict[str, 
 def dry_run(model: Optional[Model] = None, calib: Samples = None, eval: Samples = None, space: Any = None, *, holdout: Samples = None,
             preset: Optional[str] = None, metric: Union[None, str, Sequence[str]] = None, evaluator: Any = None, sampler: Any = None,
             strategy: Any = None, stop: Any = None, config: Union[None, str, "os.PathLike[str]", Mapping[str, Any]] = None,
-            **keys: Any) -> Dict[str, Any]:
-    """What search() would do with the same arguments: size of the space, number of trials, warnings; nothing is run or written."""
+            on_trial: Any = None, workers: Any = None, **keys: Any) -> Dict[str, Any]:
+    """What search() would do with the same arguments: size of the space, number of trials, warnings; nothing is run or written, and nobody is asked to help or
+    called."""
     gathered, model, base, _ = _opened("dry_run()", model, config, keys)
     for key, data in (("calib_data_reader", calib), ("eval_data_reader", eval), ("holdout_data_reader", holdout)):
         gathered.data(key, _rooted(data))

@@ -1,6 +1,7 @@
 #include "quasar/api/evaluate.hpp"
 
 #include "quasar/base/machine.hpp"
+#include "quasar/data/checked_ids.hpp"
 #include "quasar/eval/evaluate.hpp"
 #include "quasar/job/models_key.hpp"
 #include "quasar/ops/chosen_outputs.hpp"
@@ -13,7 +14,8 @@ Json evaluate(const EvaluateOptions& options) {
   const tune::GivenModel read = tune::given_model(options.model);
   const graph::Model& candidate = read.model;
   const graph::Model original = options.reference.empty() ? candidate : tune::reference_for(candidate, options.reference);
-  const auto samples = tune::open_data(options.data, original, std::filesystem::current_path());
+  const auto negative_ids = std::make_shared<data::NegativeIds>();
+  const auto samples = tune::open_data(options.data, original, std::filesystem::current_path(), negative_ids);
   eval::EvaluatorOptions how;
   how.metrics.clear();
   for (const auto& name : options.metrics) how.metrics.push_back(eval::metric_text(name));
@@ -32,7 +34,7 @@ Json evaluate(const EvaluateOptions& options) {
                             {"high", score.high},
                             {"samples", score.samples},
                             {"per_sample", score.per_sample}};
-  out["warnings"] = Json::array();
+  out["warnings"] = negative_ids->news();
   if (const std::string doubt = evaluator.label_doubt(); !doubt.empty()) out["warnings"].push_back(doubt);
   if (options.latency) {
     const runtime::Latency measured = runtime::latency(candidate, *samples, {}, how.device);

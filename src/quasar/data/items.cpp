@@ -41,6 +41,7 @@ bool is_label(const std::string& name, const std::vector<graph::Value>& inputs) 
 bool has_batch_axis(const graph::Value& input) {
   if (!input.shape || input.shape->empty() || input.shape->front() > 1) return false;
   const std::string name = input.symbols.empty() ? "" : normalized(input.symbols.front());
+  if (name.find("batch") != std::string::npos || name.starts_with("num")) return true;
   constexpr std::array others{"height", "width", "length", "time", "frames", "sequence"};
   return std::ranges::none_of(others, [&](const char* other) { return name.find(other) != std::string::npos; });
 }
@@ -53,6 +54,7 @@ bool is_stacked(const Tensor& array, const graph::Value& input) {
 // Samples of an array: the rows of a batch, or −1 where it is one. nullopt: the input has no axis of samples, and so one array
 // for all.
 std::optional<int64_t> rows_of(const Tensor& array, const graph::Value& input) {
+  if (!input.shape) return -1;
   if (is_stacked(array, input)) return array.shape()[0];
   if (!has_batch_axis(input)) return std::nullopt;
   return array.shape().size() == input.shape->size() ? array.shape()[0] : -1;

@@ -78,7 +78,8 @@ bool feeds_bytes(const Json& description, const graph::Model& model, const fs::p
 // What a regression is to answer has the names of labels, too.
 bool holds_fractions(const fs::path& npz, const std::string& array) {
   const data::NpyArray found(data::Archive(npz).open(array + ".npy"), array);
-  return data::has_fractions(found.all());
+  const bool floating = found.type() == DataType::float32 || found.type() == DataType::float64;  // others are not read whole
+  return floating && data::has_fractions(found.all());
 }
 
 // What the arrays of an npz file are: labels by their names; where the model has one input and another array is left, that is it.

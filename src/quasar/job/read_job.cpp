@@ -226,7 +226,7 @@ std::string metric_of_goal(const Json& words) {
     const std::string name = metric_named(objective, "search_metric", {});
     if (direction_of(name, {}) == Direction::maximize) return name;
   }
-  const Json data = words.value(words.value("split", Json()).is_null() ? "eval_data_reader" : "data_reader", Json());
+  const Json data = words.value("eval_data_reader", Json());
   return data.is_object() && data.contains("labels") ? "top1" : "cos";
 }
 

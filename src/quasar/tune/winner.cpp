@@ -1,5 +1,6 @@
 #include "quasar/tune/winner.hpp"
 
+#include <algorithm>
 #include <array>
 
 #include "quasar/base/cancellation.hpp"
@@ -60,10 +61,23 @@ bool is_in_own_library(const TrialContext& context) {
          context.target.runtime() == runtime::name_of(library) && context.target.stand_in().empty();
 }
 
+// The float model that users have: as it came, where it takes the same samples as after clean-up and runs.
+const graph::Model& float_of_users(const TrialContext& context) {
+  const graph::Model& original = context.variants.original();
+  const bool alike = std::ranges::equal(original.inputs, context.model.inputs, {}, &graph::Value::type, &graph::Value::type);
+  if (!alike || context.devices.first().library != runtime::Library::onnxruntime) return context.model;
+  try {
+    runtime::latency(original, context.samples, {.turns = 1, .seconds = 0.1}, context.devices.first());
+    return original;
+  } catch (const Error&) {
+    return context.model;
+  }
+}
+
 // The winner's latency, and its speed beside the model as it came, which is what users have. Of a search that was interrupted or
 // whose time is up, within half a second.
 void measure_speed_of(Winner& winner, const TrialContext& context, const graph::Model& model, const Closing& closing) {
-  const std::array models{&context.variants.original(), &model};
+  const std::array models{&float_of_users(context), &model};
   const auto measured = [&](double seconds) {
     const runtime::Effort effort{.turns = 50, .seconds = seconds, .at_least = 0.1};
     return runtime::times_in_turn(models, context.samples, effort, context.devices.first());

@@ -137,8 +137,10 @@ std::vector<std::string> pictures_in(const fs::path& folder) {
 }
 
 // The folder's own pictures; if there are none, those of its subfolders, in the order of their names: the classes.
-Files find_files(const fs::path& folder) {
+// `labelled`: by a file, so that subfolders are no classes where the folder itself holds pictures.
+Files find_files(const fs::path& folder, bool labelled) {
   Files out{folder, pictures_in(folder)};
+  if (labelled && !out.names.empty()) return out;
   const std::vector<std::string> loose = std::exchange(out.names, {});
   std::vector<std::string> classes;
   for (const auto& entry : fs::directory_iterator(folder)) {
@@ -181,7 +183,7 @@ class Images : public Reader {
       throw Error("'" + folder.string() + "' is " + (fs::exists(folder) ? "not a folder" : "not there") +
                   "; reader images needs a folder of pictures");
     }
-    Files files = find_files(folder);
+    Files files = find_files(folder, options_.has("labels"));
     if (options_.has("labels")) read_labels_of(files, find_labels(text_option(options_, "labels", owner), base, folder));
     files.labels.of = with_offset(std::move(files.labels.of), options_);
     files.labels.names = read_class_names(options_, base, folder, owner, std::move(files.labels.names));

@@ -63,7 +63,8 @@ class Budgeting {
   Finding run() {
     Finding finding;
     finding.result = run_to_its_end(context_, sequence_, finding.warnings, [this] { return traverse(); });
-    if (finding.result.end != search::RunResult::End::interrupted) tell_more();
+    const bool is_late = finding.result.reason.starts_with("time_limit");
+    if (finding.result.end != search::RunResult::End::interrupted) tell_more(is_late);
     tell_budget_front(context_);
     if (best_) finding.winner = best_->number;
     finding.story = story();
@@ -359,9 +360,10 @@ class Budgeting {
   }
 
   // How sure the choices were, and what a little more would bring, by the estimates of what trials have taught.
-  void tell_more() {
+  // `is_late`: no time is left for questions.
+  void tell_more(bool is_late) {
     if (gaps_.assignments > 0) tell(context_.log, Level::info, in_words(gaps_));
-    if (!best_assignment_ || problem_.costs.empty()) return;
+    if (is_late || !best_assignment_ || problem_.costs.empty()) return;
     const TrialContext& trials = *context_.trial_context;
     if (makes_cost_small()) {
       more_ = more_of_loss(problem_, *best_assignment_, *loss_, context_.job.aim.criterion->tolerable_loss);

@@ -99,7 +99,8 @@ class TwoStage final : public Strategy {
     if (chosen == nullptr) chosen = best_but(context, [](const auto&) { return false; });
     if (chosen == nullptr || chosen->number == best->number) return;
     finding.winner = chosen->number;
-    if (lesser(*best) || gains_no_time(context, best->point)) finding.in_need = best->number;
+    const bool misses = chosen->is_candidate() && !best->is_candidate();
+    if (!misses && (lesser(*best) || gains_no_time(context, best->point))) finding.in_need = best->number;
   }
 
   // In a plain word, as far as the objective's value says.
