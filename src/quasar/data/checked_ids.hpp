@@ -20,7 +20,7 @@ struct IdTable {
 
 // The smallest one for every input of whole numbers that reaches, as it is or in another shape or type, a Gather of a constant's
 // rows. Tables in bodies of If, Loop and Scan do not count: who knows whether they are read.
-QUASAR_API std::map<std::string, IdTable> id_tables(const graph::Model& model);
+std::map<std::string, IdTable> id_tables(const graph::Model& model);
 
 // Hears of ids below 0, which count from the table's end. Thread-safe.
 class NegativeIds {
@@ -36,7 +36,6 @@ class NegativeIds {
 
 // The same samples, whose at() throws Error for an id that is in no row: it names the sample, the input, the place, the id and
 // the table's size. null stays null.
-QUASAR_API DatasetPtr with_checked_ids(DatasetPtr samples, const graph::Model& model,
-                                       std::shared_ptr<NegativeIds> negative = nullptr);
+DatasetPtr with_checked_ids(DatasetPtr samples, const graph::Model& model, std::shared_ptr<NegativeIds> negative = nullptr);
 
 }  // namespace quasar::data
