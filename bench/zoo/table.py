@@ -111,12 +111,12 @@ def machine(given):
             f"VNNI on {len(re.findall('vnni', processor))} lines of cpuinfo.")
 
 
-def beaten(rows, theirs):
-    """Models whose best one is slower than another's with answers as good or better"""
+def beaten(rows, theirs, times="times"):
+    """Models whose best one is slower than another's with answers as good or better; `times_all`: on all cores"""
     for name, row in rows.items():
         a, b = (row["jobs"].get(job, {}) for job in ("search", theirs))
-        if None in (a.get("times"), b.get("times"), a.get("rel"), b.get("rel")) or b["rel"] < 1e-5: continue
-        if b["rel"] <= a["rel"] and (b.get("task") or 0) >= (a.get("task") or 0) and a["times"] > WORSE * b["times"]: yield name
+        if None in (a.get(times), b.get(times), a.get("rel"), b.get("rel")) or b["rel"] < 1e-5: continue
+        if b["rel"] <= a["rel"] and (b.get("task") or 0) >= (a.get("task") or 0) and a[times] > WORSE * b[times]: yield name
 
 
 def goals(rows):
@@ -136,7 +136,9 @@ def goals(rows):
     lines += task_lost(rows)
     for theirs in ("static", "dynamic"):
         count = sum("rel" in row["jobs"].get(theirs, {}) for row in rows.values())
-        if count: lines.append(f"- Slower than {NAMES[theirs]}'s model, of {count}, where that one's answers are as good or better: {', '.join(beaten(rows, theirs)) or 'none'}.")
+        if count: lines.append(f"- Slower than {NAMES[theirs]}'s model, of {count}, where that one's answers are as good or better: {', '.join(beaten(rows, theirs)) or 'none'}; on all cores: {', '.join(beaten(rows, theirs, 'times_all')) or 'none'}.")
+    slower = [f"{name} {search['times_all']:.2f}" for name, search in ((name, row["jobs"]["search"]) for name, row in rows.items()) if search.get("faster") and search.get("times_all", 0) > 1.02]
+    lines.append(f"- Called faster than float, and above 1.02 × on all cores: {', '.join(slower) or 'none'}.")
     return lines + [f"- Quality `{word}`: {len(names)}" + (f" ({', '.join(names)})." if word == "poor" and names else ".") for word, names in words.items()]
 
 

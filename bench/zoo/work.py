@@ -91,6 +91,23 @@ def in_turns(sessions, samples, seconds=5, least=5, most=60):
     return times
 
 
+def in_rows(sessions, samples, seconds=4, least=5, asleep=0.04, counted=0.03):
+    """-> milliseconds of each session's runs on several threads, the median of a row of runs each turn. After a run ONNX Runtime's threads wait at full load, so that
+    the first 40 ms of a row, in which those of another model do, count nothing"""
+    times, turn, stop = {name: [] for name in sessions}, 0, time.perf_counter() + seconds
+    for runner in sessions.values(): runner.run(None, samples[0])
+    while turn < least or time.perf_counter() < stop:
+        for name, runner in sessions.items():
+            begun, row, sample = time.perf_counter(), [], samples[turn % len(samples)]
+            while not row or time.perf_counter() < begun + asleep + counted:
+                started = time.perf_counter()
+                runner.run(None, sample)
+                if started >= begun + asleep: row.append(time.perf_counter() - started)
+            times[name].append(1000 * float(np.median(row)))
+        turn += 1
+    return times
+
+
 def measure(folder, shared, name, out, results):
     import onnx
 
@@ -115,10 +132,10 @@ def measure(folder, shared, name, out, results):
     times = in_turns(runners, samples)
     found["float"]["ms"] = float(np.median(times["float"]))
     for result in set(runners) - {"float"}: found[result]["times"] = float(np.median(np.array(times[result]) / times["float"]))
-    kept = [result for result in ("search", "speed", "repair") if result in runners]
+    kept = [result for result in ("search", "speed", "repair", "static", "dynamic") if result in runners]
     del runners
     threaded = {result: opened(folder / "model.onnx" if result == "float" else results[result], 0) for result in ("float", *kept)}
-    times = in_turns(threaded, samples, 3)
+    times = in_rows(threaded, samples)
     found["float"]["ms_all"] = float(np.median(times["float"]))
     for result in kept: found[result]["times_all"] = float(np.median(np.array(times[result]) / times["float"]))
     header = onnx.load(folder / "model.onnx", load_external_data=False)

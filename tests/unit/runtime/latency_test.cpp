@@ -79,5 +79,20 @@ TEST(Latency, ShortRunsAreMadeTwice) {
   EXPECT_FALSE(run_twice({{0.3, 0.3, 0.2}, {5.5, 5.6, 5.7}}));
 }
 
+// One time of each model and turn, as with one thread; the turns are longer, as other models' threads have to go to sleep.
+TEST(Latency, OnSeveralThreadsATurnIsARowOfRuns) {
+  const graph::Model model = relu_times_two();
+  const std::array models{&model, &model};
+  const Stopwatch watch;
+  const auto times = times_in_turn(models, Fixed(2), {.turns = 2, .threads = 2});
+  ASSERT_EQ(times.size(), 2U);
+  for (const auto& of_model : times) {
+    ASSERT_EQ(of_model.size(), 2U);
+    for (const double time : of_model) EXPECT_GT(time, 0);
+  }
+  constexpr double sleeping = 0.04;
+  EXPECT_GE(watch.seconds(), 4 * sleeping);
+}
+
 }  // namespace
 }  // namespace quasar::runtime

@@ -167,6 +167,7 @@ TEST(SpeedGate, StandsInTheStudy) {
                        .slower_forms = {"dynamic"},
                        .idle_forms = {"products"},
                        .saturation = "raise_scales",
+                       .on_all = 0.9,
                        .told = "why"};
   study.set_attribute("speed_gate", to_json(gate));
   EXPECT_EQ(to_json(*decided_speed(study)), to_json(gate));

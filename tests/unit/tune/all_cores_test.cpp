@@ -1,0 +1,48 @@
+#include "quasar/tune/all_cores.hpp"
+
+#include <gtest/gtest.h>
+
+#include "quasar/tune/summary.hpp"
+#include "unit/tune/made_up_trials.hpp"
+
+namespace quasar::tune {
+namespace {
+
+TEST(AllCores, WhatIsSlowOnNeitherWinsByTheGreaterTime) {
+  EXPECT_EQ(fast_on_both({0.6, 0.9, 0.8}, {1.2, 0.91, 0.95}, 1.02), 1U);
+  EXPECT_EQ(fast_on_both({0.6, 1.01}, {1.2, 0.7}, 1.02), 1U) << "within the factor";
+  EXPECT_FALSE(fast_on_both({0.6, 1.1}, {1.2, 0.7}, 1.02)) << "one is slow on all cores, the other on one thread";
+}
+
+TEST(AllCores, SlowerIsBeyondTheFactorAndNoise) {
+  EXPECT_TRUE(is_slower({.median = 1.1, .low = 1.01, .high = 1.2}, 1.02));
+  EXPECT_FALSE(is_slower({.median = 1.1, .low = 0.99, .high = 1.3}, 1.02)) << "noise";
+  EXPECT_FALSE(is_slower({.median = 1.01, .low = 1.005, .high = 1.02}, 1.02)) << "as good as equal";
+}
+
+// `faster` holds for whoever runs the model on one thread and on all.
+TEST(AllCores, AModelThatIsSlowerThereIsNotCalledFaster) {
+  Speed speed{.of_float = {.median = 0.8, .low = 0.79, .high = 0.81}};
+  EXPECT_TRUE(speed.faster()) << "one core only";
+  speed.on_all = {.median = 1.01, .low = 1.005, .high = 1.02};
+  EXPECT_TRUE(speed.faster());
+  speed.on_all = {.median = 1.2, .low = 1.1, .high = 1.3};
+  EXPECT_FALSE(speed.faster());
+  speed = {.of_float = {.median = 1, .low = 0.9, .high = 1.1}, .on_all = runtime::Ratio{.median = 0.5, .low = 0.4, .high = 0.6}};
+  EXPECT_FALSE(speed.faster()) << "one thread is not sure";
+}
+
+TEST(AllCores, EachModelIsComparedWithTheFirst) {
+  MadeUpTrials trials(digits_words());
+  const graph::Model& model = trials.setting.model;
+  const auto ratios =
+      beside_float({&model, &model, &model}, *trials.setting.samples.evaluation, {.turns = 3, .seconds = 1}, 1.02, {});
+  ASSERT_EQ(ratios.size(), 2U);
+  for (const auto& ratio : ratios) {
+    EXPECT_GT(ratio.median, 0);
+    EXPECT_LE(ratio.low, ratio.high);
+  }
+}
+
+}  // namespace
+}  // namespace quasar::tune
