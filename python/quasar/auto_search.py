@@ -334,7 +334,10 @@ class AutoSearch:
         words["eval_data_reader"] = self.eval_dataloader
         self._spaces(words)
         spaces = words.get("search_spaces") or [words["search_space"]]
-        hierarchical = any("activation" in space or "weight" in space for space in spaces)
+        hierarchical = any(name in space for space in spaces for name in ("activation", "weight", "scheme"))
+        if hierarchical and self.config is not None:
+            warnings.warn("the search space says itself what is quantized, and how: config is not looked at. What it excludes, and its types, stand in the space, as "
+                          "exclude: [NODE]", stacklevel=3)
         if not hierarchical:
             words["quant_config"] = self._base()
         elif words["search_algo"] is None:

@@ -142,6 +142,8 @@ class Strategy final : public tune::Strategy {
   void check(const tune::Job& /*job*/, const tune::Spaces& spaces) const override {
     if (spaces.each.size() != 1) throw Error("strategy " + name_ + " takes one search_space, not several");
   }
+  bool learns_from_earlier() const override { return false; }
+  bool tries_enqueued() const override { return false; }
 
   tune::Finding run(const tune::StrategyContext& context) const override {
     tune::Finding finding;

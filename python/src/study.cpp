@@ -113,6 +113,7 @@ py::object parameters(const search::Space& self) {
       entry.update({{"low", whole->low}, {"high", whole->high}, {"step", whole->step}, {"log", whole->log}});
     } else if (const auto* real = std::get_if<search::Real>(parameter.distribution.get())) {
       entry.update({{"low", real->low}, {"high", real->high}, {"log", real->log}});
+      if (real->step) entry["step"] = *real->step;
     }
     out.push_back(std::move(entry));
   }

@@ -276,6 +276,20 @@ class V1(Case):
         self.assertEqual([trial.params.get("adaround_params_num_iterations") for trial in instance.result.trials], [None, None, 8, 16])
         self.assertEqual(candidates[0]["config"]["minmax_options_CalibMovingAverage"], True)
 
+    def test_a_hierarchical_space_says_that_config_is_not_looked_at(self):
+        class Mine(AutoSearchConfig):
+            search_space = {"scheme": ["A8W8", "U8S8_CHANNEL"]}
+            search_output_dir = "out"
+
+        instance = AutoSearch(MODEL, Config(get_default_config("S8S8_AAWS")), Mine, calibration_data_reader=Reader(self.calibration[0][:8]))
+        with self.assertWarnsRegex(UserWarning, "config is not looked at"):
+            instance.search_model()
+        self.assertEqual(len(instance.result.trials), 2, "a grid, as of Auto Search's own spaces")
+
+    def test_spaces_tell_the_steps_of_their_ranges(self):
+        whole = quasar.Space({"PercentileCandidates": {"type": "float", "low": 0.0, "high": 1.0, "step": 0.25}})
+        self.assertEqual(whole.parameters[0]["step"], 0.25)
+
     def test_every_configuration_of_a_space_is_in_its_words(self):
         """Each, searched alone, is the trial that it was taken from."""
         space = {**SMALL, "include_sq": [True, False], "per_channel": [True, False], "nodes_to_exclude": [[], ["conv1"]],

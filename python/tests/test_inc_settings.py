@@ -101,7 +101,8 @@ class Settings(Fitting):
         set_random_seed(5)
         set_resume_from("out")
         self.assertEqual(Path(self.fit().model_path).parent.name, "out")
-        options.resume_from = options.workspace = None
+        self.assertIsNone(options.resume_from, "of the next fit() alone: another one may have another model")
+        options.workspace = None
         self.assertRegex(self.fit().model_path, r"nc_workspace/\d{4}-\d\d-\d\d_\d\d-\d\d-\d\d")
 
 

@@ -28,6 +28,7 @@ TEST_F(Search, DryRunChecksWhatTheSearchChecks) {
   const std::vector<Mistake> mistakes{
       {"enqueue: [{activation: X}]\n", "activation"},
       {"search_stop_condition: {patience: abc}\n", "patience"},
+      {"strategy: basic\nenqueue: [{weight: Int8Spec}]\n", "enqueue: strategy basic decides by itself what it tries"},
   };
   for (const auto& [change, message] : mistakes) {
     const Ran ran = search(words(small_space, change), "--dry-run");

@@ -139,6 +139,7 @@ def fit(model: Any, conf: PostTrainingQuantConfig, calib_dataloader: Any = None,
     refuse_unknown("fit()", unknown, _arguments)
     _refuse(conf, calib_func, eval_func, eval_dataloader, eval_metric)
     words = {**conf._words(), **options._words(), **_calibration(conf, model, calib_dataloader)}
+    options.resume_from = None  # another call has another model
     score = _score(model, eval_func, eval_dataloader, eval_metric, conf.accuracy_criterion.higher_is_better)
     if score is None:
         logger.warning("neither eval_func nor eval_dataloader with eval_metric is given: the model is quantized by the default configuration, without tuning")

@@ -16,4 +16,7 @@ struct Described {
 // Of a description as open() takes it: a text stands for a path, or for a file with the words. Throws Error for what is none.
 Described described(const Json& description, const std::filesystem::path& base);
 
+// Reader::has_classes() of a description; false for what is none.
+bool has_classes(const Json& description, const std::filesystem::path& base);
+
 }  // namespace quasar::data

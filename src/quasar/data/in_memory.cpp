@@ -1,5 +1,7 @@
 #include "quasar/data/in_memory.hpp"
 
+#include <algorithm>
+#include <array>
 #include <atomic>
 
 #include "quasar/data/annotations.hpp"
@@ -62,6 +64,15 @@ class MemoryDataset final : public Labelled, public Truths {
   int64_t label_offset_;
 };
 
+// One per sample. Of items with boxes labels are the classes of these, and of others there may be one per pixel.
+bool has_class(const Item& item) {
+  if (item.contains("boxes")) return false;
+  return std::ranges::any_of(std::array{"labels", "label", "y"}, [&](const char* name) {
+    const auto found = item.find(name);
+    return found != item.end() && !is_floating(found->second.type()) && found->second.shape().size() <= 1;
+  });
+}
+
 class InMemory final : public Reader {
  public:
   InMemory(const Options& options, Items items, std::string source, Files files = {})
@@ -98,6 +109,7 @@ class InMemory final : public Reader {
         integer_option(options_, "label_offset", 0));
     return limited(all, options_, owner_);
   }
+  bool has_classes(const std::filesystem::path&) const override { return !items_->empty() && has_class(items_->front()); }
   Files files() const override { return files_; }
 
  private:
@@ -200,6 +212,9 @@ class Streamed final : public Reader {
     auto all = std::make_shared<StreamDataset>(source_, std::move(stream), std::move(form), std::move(labels),
                                                integer_option(options_, "label_offset", 0), rows < 0 ? -1 : 0, targets);
     return limited(all, options_, owner_);
+  }
+  bool has_classes(const std::filesystem::path&) const override {
+    return stream_.size > 0 && (!stream_.labels.empty() || has_class(stream_.item(0)));
   }
   Files files() const override { return files_; }
 

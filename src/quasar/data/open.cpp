@@ -227,6 +227,18 @@ DatasetPtr open(const Json& description, const std::vector<graph::Value>& inputs
   return constants.join(open_samples(name, source.words, constants.others(), source.base));
 }
 
+bool has_classes(const Json& description, const fs::path& base) {
+  try {
+    Described source = described(description, base);
+    const std::string name = reader_of(source);
+    source.words.erase("reader");
+    source.words.erase("constants");
+    return readers::table().make(name, source.words)->has_classes(source.base);
+  } catch (const Error&) {  // opening it will say what is wrong
+    return false;
+  }
+}
+
 std::optional<RawPictures> raw_pictures(const Json& description, const fs::path& base) {
   Described source = described(description, base);
   const std::string name = reader_of(source);

@@ -4,6 +4,7 @@
 
 #include "quasar/base/machine.hpp"
 #include "quasar/base/system/shared_machine.hpp"
+#include "quasar/data/described.hpp"
 #include "quasar/graph/files_of.hpp"
 #include "quasar/graph/pipeline/pipeline.hpp"
 #include "quasar/graph/skeleton.hpp"
@@ -219,19 +220,22 @@ std::string target_of(Job& job, const Options& keys, const Json& words) {
 }
 
 // What accuracy_criterion is about where nothing says so: a metric that is a share, since a distance is 0 for the float model.
-std::string metric_of_goal(const Json& words) {
+std::string metric_of_goal(const Json& words, const fs::path& base) {
   Json objective = words.value("search_metric", Json());
   if (objective.is_array() && !objective.empty()) objective = objective.front();
   if (!objective.is_null()) {
     const std::string name = metric_named(objective, "search_metric", {});
     if (direction_of(name, {}) == Direction::maximize) return name;
   }
-  const Json data = words.value("eval_data_reader", Json());
-  return data.is_object() && data.contains("labels") ? "top1" : "cos";
+  for (const char* key : {"eval_data_reader", "data_reader", "calib_data_reader"}) {  // the last where no other is there
+    const Json data = words.value(key, Json());
+    if (!data.is_null()) return data::has_classes(data, base) ? "top1" : "cos";
+  }
+  return "cos";
 }
 
 // Goal and objective of a budget with an accuracy.
-void give_accuracy_of_budget(Json& words) {
+void give_accuracy_of_budget(Json& words, const fs::path& base) {
   const auto found = words.contains("budget") ? accuracy_of_budget(words["budget"]) : std::nullopt;
   if (!found) return;
   for (const char* key : {"accuracy_criterion", "objectives"}) {
@@ -245,7 +249,7 @@ void give_accuracy_of_budget(Json& words) {
   }
   Json criterion = found->criterion;
   const bool says_metric = !words.value("search_metric", Json()).is_null() || !words.value("search_evaluator", Json()).is_null();
-  if (!says_metric && !criterion.contains("metrics")) criterion["metrics"] = {{metric_of_goal(words), 1}};
+  if (!says_metric && !criterion.contains("metrics")) criterion["metrics"] = {{metric_of_goal(words, base), 1}};
   words["accuracy_criterion"] = criterion;
   words["objectives"] = found->objectives;
 }
@@ -261,7 +265,7 @@ void give_goal(Job& job, Json& words, const KnownStrategies& strategies) {
   Json goal{{"criterion", "relative"}, {"tolerable_loss", 0.01}};
   std::string about = "search_evaluator";
   if (!keys.has("search_evaluator")) {
-    about = metric_of_goal(words);
+    about = metric_of_goal(words, job.base);
     goal["metrics"] = {{about, 1}};
   }
   words["accuracy_criterion"] = job.words["accuracy_criterion"] = goal;
@@ -333,7 +337,7 @@ Job read_job(const Json& given, const fs::path& base, const KnownStrategies& str
   JobTranslation v1 = job_from_v1(job.words);
   job.translated = v1.translated;
   job.warnings = std::move(v1.notes);
-  give_accuracy_of_budget(v1.words);
+  give_accuracy_of_budget(v1.words, base);
   give_goal(job, v1.words, strategies);
   const Options keys(job_keys(), v1.words, "configuration");
   read_model(job, keys);
@@ -364,6 +368,12 @@ Job read_job(const Json& given, const fs::path& base, const KnownStrategies& str
     job.warnings.push_back("warm_start has no effect: strategy " + job.strategy +
                            " decides step by step what it tries, whatever was tried before");
     job.warm_start.place.clear();  // and is not looked at
+  }
+  if (!job.enqueue.empty() && !strategy->tries_enqueued()) {
+    std::vector<std::string> others = strategies.names;
+    std::erase_if(others, [&](const std::string& name) { return !strategies.of(name)->tries_enqueued(); });
+    throw Error("enqueue: strategy " + job.strategy + " decides by itself what it tries: leave enqueue out, or take a strategy " +
+                "that tries what it is given: " + joined(others));
   }
   job.words = without_secrets(job.words);
   read_places(job, keys);

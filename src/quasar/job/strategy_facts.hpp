@@ -26,6 +26,8 @@ class StrategyFacts {
   virtual std::vector<std::string> metrics() const { return {}; }
   // Whether trials of earlier studies (warm_start) change what it tries.
   virtual bool learns_from_earlier() const { return true; }
+  // Whether it tries the configurations of `enqueue`.
+  virtual bool tries_enqueued() const { return true; }
   // Whether calibration is searched first, by a grid, and what is fine-tuned of its winner then.
   virtual bool in_stages() const { return false; }
   // Whether it works towards accuracy_criterion.

@@ -1,7 +1,6 @@
 // What becomes of a trial once it runs, and the run's result; who runs what stands in loop.cpp.
 #include "quasar/search/run.hpp"
 
-#include <cmath>
 #include <filesystem>
 #include <system_error>
 
@@ -81,9 +80,7 @@ Trial Loop::finished(const MyRunningTrial& job, const Outcome& outcome) const {
     throw Error("the objective gave " + std::to_string(outcome.values.size()) + " values, but the study has " +
                 std::to_string(objectives));
   }
-  for (const double value : outcome.values) {
-    if (std::isnan(value)) throw Error("the objective is not a number (NaN)");
-  }
+  for (const double value : outcome.values) check_value(value, "the objective");
   out.values = outcome.values;
   out.state = outcome.pruned ? State::pruned : State::complete;
   if (!outcome.constraints.empty()) out.set_constraints(outcome.constraints);

@@ -1,6 +1,7 @@
 #include "quasar/search/trial.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 namespace quasar::search {
@@ -51,6 +52,11 @@ Counts sum(const Counts& a, const Counts& b) {
 
 Time now() {
   return std::chrono::time_point_cast<std::chrono::microseconds>(std::chrono::system_clock::now());
+}
+
+void check_value(double value, const std::string& what) {
+  if (std::isnan(value)) throw Error(what + " is not a number (NaN)");
+  if (std::isinf(value)) throw Error(what + " is infinite: a failed trial says what cannot be scored");
 }
 
 }  // namespace quasar::search

@@ -56,6 +56,9 @@ struct QUASAR_API Trial {
   void set_constraints(std::vector<double> all);
 };
 
+// Throws Error that begins with `what` for what no trial can be worth: NaN and infinite numbers.
+void check_value(double value, const std::string& what);
+
 // Trials by what became of them. requested = executed + duplicates; executed = complete + pruned + failed. Waiting trials are in
 // none of them; running ones only in `running`.
 struct Counts {

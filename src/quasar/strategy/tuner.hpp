@@ -81,6 +81,7 @@ class TuningStrategy : public Strategy {
   Json space_of(const Job& job, const Json& search_space, const graph::Model& model, const quant::Target& target) const override;
   std::vector<Json> also_needs(const Job& job, const graph::Model& model, const quant::Target& target) const override;
   bool learns_from_earlier() const override { return false; }
+  bool tries_enqueued() const override { return false; }
   std::optional<int64_t> most_trials(const Limits& limits) const override;
   std::vector<std::string> idle(const Job& job, const graph::Model& model, const quant::Target& target) const override;
   Finding run(const StrategyContext& context) const override;

@@ -55,6 +55,17 @@ TEST(Memory, APictureOfOpenSizeIsOneSample) {
   EXPECT_EQ(data->at(0).at(0), pixels);
 }
 
+TEST(Memory, TellsWhetherSamplesSayTheirClass) {
+  const auto told = [](const Item& item) {
+    return memory(std::make_shared<std::vector<Item>>(std::vector{item}), "a test").make({})->has_classes({});
+  };
+  const Tensor values = floats({2, 2}, {1, 2, 3, 4}), classes = Tensor::of<int64_t>({2}, {0, 1});
+  EXPECT_TRUE(told({{"v", values}, {"y", classes}}));
+  EXPECT_FALSE(told({{"v", values}}));
+  EXPECT_FALSE(told({{"v", values}, {"y", floats({2}, {0.5F, 1})}}));
+  EXPECT_FALSE(told({{"v", values}, {"labels", classes}, {"boxes", floats({2, 4}, {1, 2, 3, 4, 1, 2, 3, 4})}}));
+}
+
 // What a regression is to answer stands where labels of classes stand elsewhere.
 TEST(Memory, FractionsAreNoLabels) {
   const DatasetPtr data = opened({{{"v", floats({2, 2}, {1, 2, 3, 4})}, {"y", floats({2}, {0.5F, 1})}}});

@@ -35,9 +35,26 @@ TEST(Ask, WrongValuesAreRefusedAndNoneMeansFailure) {
   const auto trial = ask(study, space, *sampler);
   EXPECT_THROW(tell(study, *trial, {1}), Error);
   EXPECT_THROW(tell(study, *trial, {1, std::nan("")}), Error);
+  EXPECT_THROW(tell(study, *trial, {1, INFINITY}), Error) << "nothing can be compared with it once the study is read again";
   EXPECT_EQ(tell(study, *trial, {1, 2}, {-1, 0.5}).violation(), 0.5);
   EXPECT_EQ(tell(study, *ask(study, space, *sampler), {}).state, State::failed);
   EXPECT_THROW(ask(study, space, *samplers::table().make("gp")), Error);
+}
+
+TEST(Ask, WhatTheSpaceRefusesIsNotAsked) {
+  const auto storage = open_storage("memory");
+  Study study(*storage, {});
+  const auto sampler = samplers::table().make("random");
+  Space space =
+      Space::parse(parse_json(R"({"p": {"x": {"type": "float", "low": 0.0, "high": 1.0}, "only_if": true}})", "the test"));
+  space.forbid([](const Point& point) { return point.find("p_x")->get<double>() < 0.8 ? "too small" : ""; });
+  for (int i = 0; i < 20; ++i) {
+    const auto trial = ask(study, space, *sampler);
+    EXPECT_GE(trial->point.find("p_x")->get<double>(), 0.8);
+    tell(study, *trial, {1});
+  }
+  space.forbid([](const Point&) { return "no"; });
+  EXPECT_THROW(ask(study, space, *sampler), Error);
 }
 
 // Another program's trial has no plan: a search cannot make a model of it.

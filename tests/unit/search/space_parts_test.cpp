@@ -51,6 +51,29 @@ TEST(Forbidden, PointsOfAContinuousSpaceAreDrawnAgain) {
   EXPECT_EQ(study.trials().size(), 30u);
 }
 
+// Too many points to be looked through: what is refused is known when it is drawn.
+TEST(Forbidden, PointsOfALargeSpaceAreEachTriedOnceInOrder) {
+  Json numbers = Json::array();
+  for (int i = 0; i < 160; ++i) numbers.push_back(i);
+  Space space = Space::parse({{"a", numbers}, {"b", numbers}});
+  space.forbid([](const Point& point) {
+    const int a = point.find("a")->get<int>(), b = point.find("b")->get<int>();
+    return a == b && a % 40 == 0 ? "" : "off the diagonal";
+  });
+  ASSERT_TRUE(space.forbidden().empty()) << "this test wants a larger space";
+  for (const char* sampler : {"grid", "one_by_one"}) {
+    const auto storage = open_storage("memory");
+    Study study(*storage, {});
+    std::vector<int> tried;
+    const RunResult result = run({}, study, space, *samplers::table().make(sampler), {}, [&](RunningTrial& job) {
+      tried.push_back(job.point().find("a")->get<int>());
+      return Outcome{.values = {1.0}};
+    });
+    EXPECT_EQ(result.end, RunResult::End::exhausted) << sampler;
+    EXPECT_EQ(tried, (std::vector<int>{0, 40, 80, 120})) << sampler;
+  }
+}
+
 TEST(Cover, ShowsEveryPairThatCanStandTogether) {
   const Space space = Space::parse(parse_json(R"({
     "a": [1, 2, 3], "b": ["x", "y", null], "c": [true, false],

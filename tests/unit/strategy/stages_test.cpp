@@ -330,6 +330,27 @@ TEST_F(Stages, StopConditionsHoldInBothStages) {
   EXPECT_EQ(run().counts.finished(), 0u);
 }
 
+// As the key n_trials: the grid is tried whole, whatever comes after it.
+TEST_F(Stages, NTrialsAsAConditionCountsFineTuningAlone) {
+  job.limits.stop = {{"n_trials", 10}};
+  run();
+  EXPECT_EQ(in_stage("calibration"), 16u);
+  EXPECT_EQ(in_stage("fine-tuning"), 10u);
+}
+
+TEST_F(Stages, ASlowerFormMustGainATenthOfWhatIsMaximizedToo) {
+  direction = Direction::maximize;
+  job.spaces[0]["form"] = {"all", "dynamic"};
+  form_times = {{"all", 0.5}, {"dynamic", 0.6}};
+  gain_of_dynamic = 0.25;
+  run();
+  EXPECT_EQ(best["form"], "all") << "-2.75 instead of -2.8";
+  storage = search::open_storage("memory");
+  gain_of_dynamic = 3;
+  run();
+  EXPECT_EQ(best["form"], "dynamic") << "0 instead of -2.8";
+}
+
 TEST_F(Stages, ALimitOfBothStagesIsToldAsItWasGiven) {
   job.limits.stop = {{"iteration_limit", 20}};
   EXPECT_EQ(run().reason, "iteration_limit of 20 executed trials reached in both stages");

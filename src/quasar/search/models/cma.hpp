@@ -22,7 +22,7 @@ class Cma {
   // `cells`: one per dimension; sigma: the first deviation of every coordinate; population: points per update, at least 4.
   Cma(Eigen::VectorXd mean, double sigma, size_t population, std::vector<Cells> cells);
 
-  // A point within [0, 1] in every coordinate: drawn again while it is outside, at last moved to the border.
+  // A point within [0, 1] in every coordinate: what is drawn outside is moved to the border.
   Eigen::VectorXd draw(Rng& rng) const;
 
   // Takes in `population()` points, the best one first.

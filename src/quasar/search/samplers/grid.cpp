@@ -29,7 +29,9 @@ class Grid final : public Sampler {
     const auto& taken = taken_.update(history);
     for (; position_ < size; ++position_) {
       const uint64_t index = order_.empty() ? position_ : order_[position_];
-      if (!taken.contains(index)) return history.space.at(index);
+      if (taken.contains(index)) continue;
+      Point point = history.space.at(index);
+      if (history.space.refused(point).empty()) return point;  // of large spaces nobody knows before
     }
     return std::nullopt;
   }

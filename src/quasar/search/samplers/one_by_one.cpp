@@ -72,9 +72,14 @@ class OneByOne final : public Sampler {
     return best;
   }
 
+  // Of large spaces nobody knows before which points are refused.
+  bool is_free(const Space& space, uint64_t index) const {
+    return !taken_.contains(index) && space.refused(space.at(index)).empty();
+  }
+
   std::optional<Point> first_free(const Space& space, uint64_t size) const {
     for (uint64_t index = 0; index < size; ++index) {
-      if (!taken_.contains(index)) return space.at(index);
+      if (is_free(space, index)) return space.at(index);
     }
     return std::nullopt;
   }
@@ -90,7 +95,7 @@ class OneByOne final : public Sampler {
         Json words = Json::object();
         for (const auto& [name, value] : best.point->values()) words[name] = name == p.name ? choice : value;
         Point point = space.nearest_to(words);
-        if (!taken_.contains(*space.index_of(point))) return point;
+        if (!taken_.contains(*space.index_of(point)) && space.refused(point).empty()) return point;
       }
     }
     return std::nullopt;
@@ -100,7 +105,7 @@ class OneByOne final : public Sampler {
     std::optional<Point> found;
     size_t least = std::numeric_limits<size_t>::max();
     for (uint64_t index = 0; index < size; ++index) {
-      if (taken_.contains(index)) continue;
+      if (!is_free(space, index)) continue;
       Point point = space.at(index);
       if (const size_t count = differences(point, best); count < least) {
         least = count;

@@ -2,6 +2,7 @@
 // the job's sampler with everything of the first stage's winner kept. Where the model may have several forms, the grid has the
 // first of them, and its default configuration and its best one are tried in the others.
 #include <algorithm>
+#include <cmath>
 #include <functional>
 #include <span>
 
@@ -157,10 +158,14 @@ class TwoStage final : public Strategy {
     return usual != context.spaces.form_times.end() && is_slower_than(usual->second, context, point);
   }
 
-  // Whether a value is so much better that it is worth time: of a loss, by a tenth.
+  // Whether a value is so much better that it is worth time: by a tenth of the other one. Of a share, such as top1, by a tenth of
+  // what the other one lacks of 1, since hardly any share can be a tenth larger than a good one.
   static bool outweighs(double value, double other, Direction direction) {
-    constexpr double a_tenth_less = 0.9;
-    return direction == Direction::minimize ? value <= a_tenth_less * other : value > other;
+    constexpr double worth_it = 0.1;
+    const bool maximize = direction == Direction::maximize;
+    const double gain = maximize ? value - other : other - value;
+    const double scale = maximize && other <= 1 && other >= 0 ? 1 - other : std::abs(other);
+    return gain > 0 && gain >= worth_it * scale;
   }
 
   struct Winner {
@@ -172,7 +177,7 @@ class TwoStage final : public Strategy {
     const auto& spaces = context.spaces.calibration;
     search::RunResult result{End::exhausted, "", {}};
     for (size_t i = 0; i < spaces.size() && result.end == End::exhausted; ++i) {
-      Stage stage{.name = first_stage, .sampler = "grid", .conditions = context.job.limits.stop};
+      Stage stage{.name = first_stage, .sampler = "grid", .conditions = of_first_stage(context)};
       if (i == 0) stage.first.push_back(default_point(spaces[i]));
       std::vector<search::Space> all = spaces;
       all.insert(all.end(), context.spaces.each.begin(), context.spaces.each.end());
@@ -245,7 +250,7 @@ class TwoStage final : public Strategy {
                                      .listener = context.listener,
                                      .stop = context.stop,
                                      .begin = context.begin};
-    Json words = first ? context.job.limits.stop : what_is_left(context);
+    Json words = first ? of_first_stage(context) : what_is_left(context);
     if (const auto wanted = trials_wanted(context.job.limits); wanted && !first) words["n_trials"] = *wanted;
     const auto conditions = search::stop_conditions(words);
     return search::run(options, context.study, space, nothing, conditions, context.objective);
@@ -375,6 +380,13 @@ class TwoStage final : public Strategy {
     const auto known = search::fitting(context.earlier, context.spaces.each[i]);
     for (auto& point : search::best_points(known, context.study.directions().front())) points.push_back(std::move(point));
     if (!points.empty()) try_points(context, context.spaces.each[i], std::move(points), second_stage);
+  }
+
+  // The grid is tried whole: n_trials, wherever it stands, is what comes after it.
+  static Json of_first_stage(const StrategyContext& context) {
+    Json words = context.job.limits.stop;
+    words.erase("n_trials");
+    return words;
   }
 
   // Limits on numbers of trials and candidates hold for both stages together.
