@@ -9,11 +9,11 @@
 
 #include "quasar/base/names.hpp"
 #include "quasar/ops/op.hpp"
-#include "quasar/quant/attention_masks.hpp"
 #include "quasar/quant/codes/scheme_words.hpp"
 #include "quasar/quant/half/fine_values.hpp"
 #include "quasar/quant/half/half_operators.hpp"
 #include "quasar/quant/half/least_values.hpp"
+#include "quasar/quant/placement/attention_masks.hpp"
 
 namespace quasar::quant {
 namespace {

@@ -1,4 +1,4 @@
-#include "quasar/quant/four_bit_values.hpp"
+#include "quasar/quant/placement/four_bit_values.hpp"
 
 #include <algorithm>
 

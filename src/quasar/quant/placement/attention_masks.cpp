@@ -1,4 +1,4 @@
-#include "quasar/quant/attention_masks.hpp"
+#include "quasar/quant/placement/attention_masks.hpp"
 
 #include <algorithm>
 #include <array>

@@ -1,4 +1,4 @@
-#include "quasar/quant/integer_softmax.hpp"
+#include "quasar/quant/placement/integer_softmax.hpp"
 
 #include <algorithm>
 #include <optional>
