@@ -1,4 +1,4 @@
-#include "quasar/strategy/budget_choices.hpp"
+#include "quasar/strategy/budget/choices.hpp"
 
 #include <algorithm>
 #include <map>

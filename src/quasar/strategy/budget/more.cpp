@@ -1,4 +1,4 @@
-#include "quasar/strategy/budget_more.hpp"
+#include "quasar/strategy/budget/more.hpp"
 
 #include <algorithm>
 #include <cmath>

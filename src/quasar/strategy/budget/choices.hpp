@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "quasar/search/space.hpp"
-#include "quasar/strategy/assignment.hpp"
-#include "quasar/strategy/budget_space.hpp"
+#include "quasar/strategy/budget/assignment.hpp"
+#include "quasar/strategy/budget/space.hpp"
 #include "quasar/strategy/operator_groups.hpp"
 #include "quasar/trial/variants.hpp"
 

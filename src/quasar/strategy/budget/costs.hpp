@@ -1,7 +1,7 @@
 // What assignments of precisions cost: bytes of the file, time of a run.
 #pragma once
 
-#include "quasar/strategy/budget_choices.hpp"
+#include "quasar/strategy/budget/choices.hpp"
 #include "quasar/strategy/strategy.hpp"
 
 namespace quasar::tune {
@@ -16,5 +16,11 @@ BoundedCost bytes_of_assignments(const StrategyContext& context, const BudgetCho
 // model in each precision have them, and the changes of form between them. The bound is that of the job's budget; infinite: it
 // has none.
 BoundedCost latency_of_assignments(const StrategyContext& context, const BudgetChoices& choices);
+
+// What the budget allows for a run; infinite: it has no such bound.
+double most_milliseconds(const StrategyContext& context);
+
+// What a trial took; 0: not measured.
+double milliseconds_of(const Measures& measures, const StrategyContext& context);
 
 }  // namespace quasar::tune

@@ -1,4 +1,4 @@
-#include "quasar/strategy/budget_loss.hpp"
+#include "quasar/strategy/budget/loss.hpp"
 
 #include <algorithm>
 #include <cmath>

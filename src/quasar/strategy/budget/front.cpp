@@ -1,4 +1,4 @@
-#include "quasar/strategy/budget_front.hpp"
+#include "quasar/strategy/budget/front.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -6,7 +6,7 @@
 
 #include "quasar/base/digits.hpp"
 #include "quasar/base/names.hpp"
-#include "quasar/strategy/budget_loss.hpp"
+#include "quasar/strategy/budget/loss.hpp"
 
 namespace quasar::tune {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "quasar/strategy/budget_choices.hpp"
+#include "quasar/strategy/budget/choices.hpp"
 #include "quasar/strategy/strategy.hpp"
 
 namespace quasar::tune {

@@ -5,8 +5,8 @@
 #include <string>
 
 #include "quasar/base/log.hpp"
-#include "quasar/strategy/assignment.hpp"
-#include "quasar/strategy/budget_loss.hpp"
+#include "quasar/strategy/budget/assignment.hpp"
+#include "quasar/strategy/budget/loss.hpp"
 
 namespace quasar::tune {
 

@@ -1,4 +1,4 @@
-#include "quasar/strategy/budget_space.hpp"
+#include "quasar/strategy/budget/space.hpp"
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-#include "quasar/strategy/budget_costs.hpp"
+#include "quasar/strategy/budget/costs.hpp"
 
 #include <algorithm>
 #include <array>
@@ -177,7 +177,6 @@ void add_crossings(const StrategyContext& context, const BudgetChoices& choices,
 }  // namespace
 
 BoundedCost latency_of_assignments(const StrategyContext& context, const BudgetChoices& choices) {
-  const Budget& budget = *context.job.budget;
   const TrialContext& trials = *context.trial_context;
   BoundedCost out{.name = "latency", .parts = nothing(choices)};
   for (size_t g = 0; g < out.parts.single.size(); g++) {
@@ -202,9 +201,19 @@ BoundedCost latency_of_assignments(const StrategyContext& context, const BudgetC
     crossing.entering *= pace;
     crossing.leaving *= pace;
   }
-  out.most = budget.milliseconds.value_or(HUGE_VAL);
-  if (budget.relative_latency) out.most = std::min(out.most, *budget.relative_latency * trials.float_ms);
+  out.most = most_milliseconds(context);
   return out;
+}
+
+double most_milliseconds(const StrategyContext& context) {
+  const Budget& budget = *context.job.budget;
+  const double share = budget.relative_latency ? *budget.relative_latency * context.trial_context->float_ms : HUGE_VAL;
+  return std::min(budget.milliseconds.value_or(HUGE_VAL), share);
+}
+
+double milliseconds_of(const Measures& measures, const StrategyContext& context) {
+  if (measures.contains("latency")) return measures.at("latency");
+  return measures.contains("relative_latency") ? measures.at("relative_latency") * context.trial_context->float_ms : 0;
 }
 
 }  // namespace quasar::tune
