@@ -10,7 +10,7 @@
 #include "quasar/quant/codes/scheme_words.hpp"
 #include "quasar/quant/given_ranges.hpp"
 #include "quasar/quant/half/choose_half.hpp"
-#include "quasar/quant/kinds/layer_kinds.hpp"
+#include "quasar/quant/layer_kinds.hpp"
 #include "quasar/quant/node_plans.hpp"
 #include "quasar/quant/npu/npu.hpp"
 #include "quasar/quant/placement.hpp"
@@ -91,7 +91,7 @@ class Resolver {
     for (auto& note : keep_shift_rules(plan, {index_, placement_, ties_, config_, npu_})) plan.notes.push_back(std::move(note));
     drop_needless_conversions(plan);
     simplify_activations(plan);
-    plan.written_as = find_written_as(index_, target_, plan.nodes);
+    plan.written_as = written_as(index_, target_, plan.nodes);
     for (auto& [name, node] : placement_.alone) plan.nodes[name] = std::move(node);
     if (is_half(config_.weight.type)) nodes_.store_the_rest(plan);
     std::ranges::copy_if(masked_, std::inserter(plan.in_float, plan.in_float.end()),

@@ -1,4 +1,4 @@
-#include "quasar/runtime/idle_moves.hpp"
+#include "quasar/runtime/rewrites/idle_moves.hpp"
 
 #include <algorithm>
 #include <array>

@@ -1,7 +1,7 @@
-#include "quasar/base/overwrite_guard.hpp"
+#include "quasar/base/files/overwrite_guard.hpp"
 
 #include "quasar/base/error.hpp"
-#include "quasar/base/special_files.hpp"
+#include "quasar/base/files/special_files.hpp"
 
 namespace quasar {
 namespace fs = std::filesystem;

@@ -1,4 +1,4 @@
-#include "quasar/graph/coerced_softmax.hpp"
+#include "quasar/graph/rewrites/coerced_softmax.hpp"
 
 #include <onnx/onnx_pb.h>
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "quasar/graph/model.hpp"
-#include "quasar/runtime/idle_moves.hpp"
+#include "quasar/runtime/rewrites/idle_moves.hpp"
 
 namespace quasar::runtime {
 

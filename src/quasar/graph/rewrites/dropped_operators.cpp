@@ -1,4 +1,4 @@
-#include "quasar/graph/dropped_operators.hpp"
+#include "quasar/graph/rewrites/dropped_operators.hpp"
 
 #include <onnx/onnx_pb.h>
 

@@ -1,4 +1,4 @@
-#include "quasar/graph/inline_functions.hpp"
+#include "quasar/graph/rewrites/inline_functions.hpp"
 
 #include <google/protobuf/unknown_field_set.h>
 #include <onnx/onnx_pb.h>

@@ -1,11 +1,11 @@
-#include "quasar/graph/plain_gemm.hpp"
+#include "quasar/graph/rewrites/plain_gemm.hpp"
 
 #include <algorithm>
 
 namespace quasar::graph {
 namespace {
 
-int64_t outputs_of(const Node& gemm, const Tensor& weights) {
+int64_t outputs_of_gemm(const Node& gemm, const Tensor& weights) {
   return weights.shape()[gemm.integer("transB", 0) != 0 ? 0 : 1];
 }
 
@@ -23,7 +23,7 @@ bool is_odd(const Node& node, const Model& model) {
   const Tensor* weights = node.is("Gemm") ? model.initializer(node.inputs[1]) : nullptr;
   if (weights == nullptr || weights->type() != DataType::float32 || weights->shape().size() != 2) return false;
   return node.real("alpha", 1) != 1 || node.real("beta", 1) != 1 ||
-         (has_bias(node) && !is_per_output(model.initializer(node.inputs[2]), outputs_of(node, *weights)));
+         (has_bias(node) && !is_per_output(model.initializer(node.inputs[2]), outputs_of_gemm(node, *weights)));
 }
 
 class Writing {
@@ -45,7 +45,7 @@ class Writing {
 
  private:
   void write(Node node) {
-    const int64_t outputs = outputs_of(node, *model_.initializer(node.inputs[1]));
+    const int64_t outputs = outputs_of_gemm(node, *model_.initializer(node.inputs[1]));
     const float alpha = node.real("alpha", 1), beta = node.real("beta", 1);
     std::erase_if(node.attributes, [](const Attribute& a) { return a.name == "alpha" || a.name == "beta"; });
     if (alpha != 1) node.inputs[1] = add(node.inputs[1], times(*model_.initializer(node.inputs[1]), alpha));

@@ -1,4 +1,4 @@
-#include "quasar/base/special_files.hpp"
+#include "quasar/base/files/special_files.hpp"
 
 #include <cerrno>
 #include <cstdlib>

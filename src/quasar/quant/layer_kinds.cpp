@@ -1,4 +1,4 @@
-#include "quasar/quant/kinds/layer_kinds.hpp"
+#include "quasar/quant/layer_kinds.hpp"
 
 #include <algorithm>
 #include <array>
@@ -7,6 +7,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "quasar/ops/movers.hpp"
 #include "quasar/quant/dynamic_nodes.hpp"
 
 namespace quasar::quant {
@@ -23,8 +24,8 @@ bool asks_for_sizes(const graph::Node& node) {
   return is_one_of(node, {"Shape", "Size"});
 }
 
-bool only_moves(const graph::Node& node) {
-  return is_one_of(node, {"Reshape", "Transpose", "Cast", "Identity", "Squeeze", "Unsqueeze", "Dropout", "Flatten"});
+bool hands_on(const graph::Node& node) {
+  return ops::keeps_all(node) || is_one_of(node, {"Cast", "Dropout"});
 }
 
 class Kinds {
@@ -189,7 +190,7 @@ class Kinds {
       const std::string& value = node->outputs.front();
       node = readers.front();
       if (is_one_of(*node, {"SkipLayerNormalization", "SkipSimplifiedLayerNormalization"})) return node;
-      if (only_moves(*node)) continue;
+      if (hands_on(*node)) continue;
       if (node->inputs.size() != 2 || (!node->is("Add") && !node->is("Mul"))) return nullptr;
       const std::string& other = node->inputs[node->inputs[0] == value ? 1 : 0];
       if (model_.initializer(other) != nullptr) continue;
@@ -198,9 +199,7 @@ class Kinds {
   }
 
   bool is_only_multiplied(const graph::Node& table) const {
-    const auto moves = [](const graph::Node& node) {
-      return !only_moves(node) && !is_one_of(node, {"Slice", "Concat", "Expand"});
-    };
+    const auto moves = [](const graph::Node& node) { return !hands_on(node) && !is_one_of(node, {"Slice", "Concat", "Expand"}); };
     const auto multiplies = [](const graph::Node* node) {
       return is_one_of(*node, {"Mul", "RotaryEmbedding", "GroupQueryAttention"});
     };

@@ -1,16 +1,13 @@
-#include "quasar/runtime/zero_states.hpp"
+#include "quasar/runtime/rewrites/zero_states.hpp"
 
 #include <algorithm>
-#include <array>
+
+#include "quasar/ops/movers.hpp"
 
 namespace quasar::runtime {
 namespace {
 
 constexpr size_t initial_h = 5, initial_c = 6;
-
-// What they give are values that they were given first.
-constexpr std::array<std::string_view, 10> moving = {"Expand",    "Slice",   "Reshape", "Unsqueeze", "Squeeze",
-                                                     "Transpose", "Flatten", "Tile",    "Identity",  "Split"};
 
 bool is_zero(const Tensor& constant) {
   if (constant.type() != DataType::float32) return false;
@@ -26,7 +23,7 @@ bool is_zero(const graph::Index& index, const std::string& value) {
     const Tensor* tensor = filling == nullptr ? nullptr : std::get_if<Tensor>(&filling->value);
     return filling == nullptr || (tensor != nullptr && is_zero(*tensor));
   }
-  if (std::ranges::find(moving, node->op_type) != moving.end()) return is_zero(index, node->inputs.front());
+  if (ops::only_moves(*node)) return is_zero(index, node->inputs.front());
   return node->is("Concat") && std::ranges::all_of(node->inputs, [&](const std::string& input) { return is_zero(index, input); });
 }
 

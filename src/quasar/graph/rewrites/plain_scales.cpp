@@ -1,4 +1,4 @@
-#include "quasar/graph/plain_scales.hpp"
+#include "quasar/graph/rewrites/plain_scales.hpp"
 
 #include <algorithm>
 
