@@ -9,7 +9,7 @@
 
 #include "quasar/base/parallel.hpp"
 #include "quasar/base/yaml.hpp"
-#include "quasar/strategy/budget_choices.hpp"
+#include "quasar/strategy/budget/choices.hpp"
 #include "quasar/strategy/parse_job.hpp"
 #include "quasar/tune/search_parts.hpp"
 

@@ -7,18 +7,16 @@ import logging
 import os
 import tempfile
 from pathlib import Path
-from typing import Any, Callable, Dict, Iterator, List, Mapping, Optional, Sequence, TextIO, Tuple, Union
+from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, TextIO, Union
 
 from . import _core
-from ._evaluators import Scored, caller, kind_of
-from ._guests import Keeping, LossCaller, Sampler, Strategy, StopCondition
+from ._configuration import Configuration, gather_arguments, libraries, model_words, opened, ready_for_workers, rooted, samples_for_workers
+from ._evaluators import Scored
 from ._launch import refuse_launches, together
-from ._pools import Workers, crew, in_a_file
-from ._samples import Gathering, Samples, fresh_name
-from ._session import Session
+from ._pools import Workers, crew
+from ._samples import Gathering, Samples
 from ._study import Study, Trial
-from ._tuning import registered
-from ._words import Model, model_file, plain, rooted_models
+from ._words import Model, model_file, plain
 
 logger = logging.getLogger("quasar")
 _levels = {"debug": logging.DEBUG, "info": logging.INFO, "warning": logging.WARNING, "error": logging.ERROR}
@@ -116,161 +114,12 @@ class _Log:
             self._file.close()
 
 
-class _Words:
-    """A search's configuration, with the registrations that stand behind names in it."""
-
-    def __init__(self, words: Mapping[str, Any]) -> None:
-        self.words: Dict[str, Any] = dict(words)
-        self.gathering = Gathering()
-        self.keeping: List[Keeping] = []
-
-    def data(self, key: str, data: Samples) -> None:
-        if data is not None:
-            self.words[key] = self.gathering.words(data, key)
-
-    def evaluator(self, evaluator: Any) -> None:
-        if evaluator is None:
-            return
-        if not callable(evaluator):
-            self.words["search_evaluator"] = plain(evaluator, "search_evaluator")
-            return
-        label = getattr(evaluator, "__qualname__", type(evaluator).__name__)
-        kind = kind_of(evaluator)
-        name = fresh_name("python_evaluator")
-        self.gathering.registrations.append(_core.bring_evaluator(name, caller(evaluator), kind == "outputs"))
-        self.words["search_evaluator"] = {name: f"{getattr(evaluator, '__module__', '')}.{label} ({kind})",
-                                          **plain(getattr(evaluator, "quasar_words", {}), "evaluator")}
-
-    def sampler(self, sampler: Any) -> None:
-        if isinstance(sampler, type) and issubclass(sampler, Sampler):
-            sampler = sampler()
-        if isinstance(sampler, Sampler):
-            name = fresh_name(type(sampler).__name__)
-            self.gathering.registrations.append(_core.bring_sampler(name, sampler))
-            sampler = name
-        if sampler is not None:
-            self.words["search_algo"] = plain(sampler, "sampler")
-
-    def strategy(self, strategy: Any) -> None:
-        if strategy is not None:
-            self.words["strategy"] = plain(self._named(strategy), "strategy")
-
-    def _named(self, strategy: Any) -> Any:
-        """The name under which a strategy that is an object or a class is known to this search; a name stays as it is."""
-        if isinstance(strategy, type) and issubclass(strategy, Strategy):
-            strategy = strategy()
-        if not isinstance(strategy, Strategy):
-            return strategy
-        name = stage = type(strategy).__name__  # a study counts a strategy's trials under this: the same class continues them
-        try:
-            registration = strategy._bring(name, stage)
-        except _core.QuasarError:  # one of Quasar's own, or of a search besides this one, has the name
-            name = fresh_name(stage)
-            registration = strategy._bring(name, stage)
-        self.gathering.registrations.append(registration)
-        self.keeping.append(strategy)
-        return name
-
-    def failure(self) -> Optional[BaseException]:
-        """What came out of a strategy or a loss, once."""
-        kept = [failure for failure in (one._came_out() for one in [*self.keeping, *registered()]) if failure is not None]
-        return kept[0] if kept else None
-
-    def tuning(self, criterion: Any) -> None:
-        """strategy may be an object, strategy_kwargs.hawq_v2_loss a function of (output, target, criterion)."""
-        if isinstance(criterion, Mapping) and "strategy" in criterion:
-            criterion = {**criterion, "strategy": self._named(criterion["strategy"])}
-        kwargs = criterion.get("strategy_kwargs") if isinstance(criterion, Mapping) else None
-        loss = kwargs.get("hawq_v2_loss") if isinstance(kwargs, Mapping) else None
-        if loss is not None and not isinstance(loss, str) and not callable(loss):
-            raise TypeError(f"hawq_v2_loss is {loss!r}, but must be a function of output, target and criterion, or the name of a loss")
-        if isinstance(criterion, Mapping) and isinstance(kwargs, Mapping) and callable(loss):
-            name = fresh_name(getattr(loss, "__name__", "loss"))
-            caller_of_loss = LossCaller(loss)
-            self.keeping.append(caller_of_loss)
-            self.gathering.registrations.append(_core.bring_loss(name, caller_of_loss))
-            criterion = {**criterion, "strategy_kwargs": {**kwargs, "hawq_v2_loss": name}}
-        self.words["tuning_criterion"] = plain(criterion, "tuning_criterion")
-
-    def stop(self, stop: Any) -> None:
-        words: Dict[str, Any] = dict(self.words.get("search_stop_condition") or {})
-        for one in stop if isinstance(stop, (list, tuple)) else [] if stop is None else [stop]:
-            if isinstance(one, type) and issubclass(one, StopCondition):
-                one = one()
-            if isinstance(one, StopCondition):
-                name = fresh_name(type(one).__name__)
-                self.gathering.registrations.append(_core.bring_stop(name, one))
-                words[name] = True
-            elif isinstance(one, Mapping):
-                words.update(plain(one, "stop"))
-            else:
-                raise TypeError(f"stop holds {one!r}, but takes quasar.StopCondition objects and mappings such as {{'time_limit': 60}}")
-        if words:
-            self.words["search_stop_condition"] = words
-
-    def space(self, space: Any) -> None:
-        if space is None:
-            return
-        if isinstance(space, str):
-            self.words["preset"] = space
-        else:
-            self.words["search_spaces" if isinstance(space, (list, tuple)) else "search_space"] = plain(space, "space")
-
-
-def _gathered(words: Mapping[str, Any]) -> _Words:
-    """The words of a configuration whose values may be Python objects: readers, functions, samplers."""
-    gathered = _Words({})
-    for key, value in words.items():
-        if value is None:
-            continue
-        if key.endswith("_data_reader") or key == "data_reader":
-            gathered.data(key, value)
-        elif key == "search_evaluator":
-            gathered.evaluator(value)
-        elif key in ("search_algo", "sampler"):
-            gathered.sampler(value)
-        elif key == "strategy":
-            gathered.strategy(value)
-        elif key == "tuning_criterion":
-            gathered.tuning(value)
-        elif key == "search_stop_condition":
-            gathered.stop(value)
-        elif key not in ("model_input", "models"):
-            gathered.words[key] = plain(value, key)
-    return gathered
-
-
-def _models_from(models: Any, base: str) -> Any:
-    """What a file's key models says, with paths from the file's folder."""
-    if not isinstance(models, Mapping):
-        raise _core.QuasarError(f"models is {models!r}, but must be a mapping of names to paths")
-    out: Dict[str, Any] = {}
-    for name, model in models.items():
-        if isinstance(model, str):
-            out[name] = str(Path(base, model))
-        elif isinstance(model, Mapping) and isinstance(model.get("path"), str):
-            out[name] = {**model, "path": str(Path(base, model["path"]))}
-        else:
-            out[name] = model
-    return out
-
-
-@contextlib.contextmanager
-def _model_words(model: Model) -> Iterator[Dict[str, Any]]:
-    """What a configuration says of the model, for as long as the context lasts."""
-    if isinstance(model, Mapping):
-        yield {"models": rooted_models(model)}
-        return
-    with model_file(model) as path:
-        yield {"model_input": path}
-
-
-def _run(words: _Words, model: Model, base: str, on_trial: Optional[Callable[[Mapping[str, Any]], None]] = None,
+def _run(words: Configuration, model: Model, base: str, on_trial: Optional[Callable[[Mapping[str, Any]], None]] = None,
          file: str = "", decided: bool = False) -> SearchResult:
     """`file`: of the configuration, which no result may replace. `decided`: as together() has it."""
     log = _Log()
-    with _model_words(model) as model_words, contextlib.closing(log), together(words.words, decided):
-        words.words.update(model_words)
+    with model_words(model) as words_of_model, contextlib.closing(log), together(words.words, decided):
+        words.words.update(words_of_model)
         try:
             found = SearchResult(_core.search(words.words, base, file, log, on_trial, log.open))
         except _core.QuasarError:
@@ -285,34 +134,6 @@ def _run(words: _Words, model: Model, base: str, on_trial: Optional[Callable[[Ma
         if failure is not None:
             raise failure
         return found
-
-
-def _opened(caller: str, model: Optional[Model], config: Union[None, str, "os.PathLike[str]", Mapping[str, Any]],
-            keys: Dict[str, Any]) -> Tuple[_Words, Model, str, str]:
-    """-> a configuration's words with the keys that win over them, the model, the folder that its paths start from, its file or ""."""
-    base, file = os.getcwd(), ""
-    words: Dict[str, Any] = {}
-    if isinstance(config, (str, os.PathLike)):
-        file = os.fspath(config)
-        base = str(Path(config).absolute().parent)
-        words = _core.read_words(os.fspath(config))
-        if "model_input" in words and model is None:
-            model = Path(base, words["model_input"])
-        elif "models" in words and model is None and "models" not in keys:
-            model = _models_from(words["models"], base)
-        for key in ("output_dir",):
-            if isinstance(keys.get(key), (str, os.PathLike)):
-                keys[key] = str(Path(keys[key]).absolute())
-    elif config is not None:
-        words = dict(config)
-        model = words.get("model_input") if model is None else model
-    if keys.get("models") is not None or (model is None and words.get("models") is not None):
-        if model is not None:
-            raise TypeError("model and models are given; keep one of them: model for one model, models for several")
-        model = keys.get("models") or words["models"]
-    if model is None:
-        raise TypeError(f"{caller} needs a model")
-    return _gathered({**words, **keys}), model, base, file
 
 
 def search(model: Optional[Model] = None, calib: Samples = None, eval: Samples = None, space: Union[None, str, Mapping[str, Any], Sequence[Any]] = None, *,
@@ -346,74 +167,20 @@ def search(model: Optional[Model] = None, calib: Samples = None, eval: Samples =
     nothing else to do; results so far are written, then KeyboardInterrupt is raised. So is what comes out of a strategy of
     yours when some trials have finished (status strategy_failed; interrupted for KeyboardInterrupt and SystemExit).
     """
-    gathered, model, base, file = _opened("search()", model, config, keys)
+    configuration, model, base, file = opened("search()", model, config, keys)
     with contextlib.ExitStack() as stack:
         if workers is not None:
             refuse_launches()
-            calib, eval = _for_workers(calib, eval, model, stack)
+            calib, eval = samples_for_workers(calib, eval, model, stack)
         for key, data in (("calib_data_reader", calib), ("eval_data_reader", eval)):
-            gathered.data(key, _rooted(data))
-        _gather_arguments(gathered, space, preset, metric, evaluator, sampler, strategy, stop)
+            configuration.data(key, rooted(data))
+        gather_arguments(configuration, space, preset, metric, evaluator, sampler, strategy, stop)
         if workers is not None:
-            _ready_for_workers(gathered)
-        gathered.data("holdout_data_reader", _rooted(holdout))
+            ready_for_workers(configuration)
+        configuration.data("holdout_data_reader", rooted(holdout))
         if workers is not None:
-            stack.enter_context(crew(workers, gathered.words))
-        return _run(gathered, model, base, on_trial, file)
-
-
-def _ready_for_workers(gathered: _Words) -> None:
-    """Raises QuasarError for what other programs cannot have, and gives them the libraries that this one has loaded."""
-    if _libraries:
-        named = gathered.words.get("custom_op_library") or []
-        gathered.words["custom_op_library"] = list(dict.fromkeys([*(named if isinstance(named, list) else [named]), *_libraries]))
-    if gathered.gathering.registrations:
-        raise _core.QuasarError("workers are other programs, which do not have this one's functions and classes: name an evaluator in a file, "
-                                "{'python': 'FILE.py:FUNCTION'}, samplers and strategies by their names, or start the script by mpirun or srun")
-
-
-def _gathered_for_workers(words: Mapping[str, Any], model: Model, workers: Workers, stack: contextlib.ExitStack) -> _Words:
-    """As _gathered(), of a search beside which workers run as long as the stack lives."""
-    refuse_launches()
-    readers = dict(zip(("calib_data_reader", "eval_data_reader"), _for_workers(words.get("calib_data_reader"), words.get("eval_data_reader"), model, stack)))
-    gathered = _gathered({**words, **readers, "holdout_data_reader": None})
-    _ready_for_workers(gathered)
-    gathered.data("holdout_data_reader", words.get("holdout_data_reader"))  # the leader's alone
-    stack.enter_context(crew(workers, gathered.words))
-    return gathered
-
-
-def _rooted(data: Samples) -> Samples:
-    """A path from this folder, whatever folder a configuration's own start from."""
-    is_path = isinstance(data, (str, os.PathLike)) and os.fspath(data) != "random"
-    return str(Path(data).absolute()) if is_path else data
-
-
-def _for_workers(calib: Samples, eval: Samples, model: Model, stack: contextlib.ExitStack) -> List[Samples]:
-    """The samples in files, for as long as the stack lives; equal ones stay so."""
-    out: List[Samples] = []
-    for role, data in (("calib", calib), ("eval", eval)):
-        is_words = isinstance(data, Mapping) and ("reader" in data or "path" in data)
-        if data is None or isinstance(data, (str, os.PathLike)) or is_words:
-            out.append(data)
-        elif role == "eval" and data is calib:
-            out.append(out[0])
-        else:
-            folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="quasar-samples-"))
-            out.append(in_a_file(data, Session(model).inputs, Path(folder, f"{role}.npz")))
-    return out
-
-
-def _gather_arguments(gathered: _Words, space: Any, preset: Optional[str], metric: Any, evaluator: Any, sampler: Any, strategy: Any, stop: Any) -> None:
-    gathered.space(space)
-    if preset is not None:
-        gathered.words["preset"] = preset
-    if metric is not None:
-        gathered.words["search_metric"] = plain(metric, "metric")
-    gathered.evaluator(evaluator)
-    gathered.sampler(sampler)
-    gathered.strategy(strategy)
-    gathered.stop(stop)
+            stack.enter_context(crew(workers, configuration.words))
+        return _run(configuration, model, base, on_trial, file)
 
 
 class Quantized:
@@ -435,9 +202,6 @@ class Quantized:
         return f"<Quantized {len(self.nodes)} nodes, {len(self.skipped)} in float, {len(self.model)} bytes>"
 
 
-_libraries: List[str] = []  # that load_custom_operators() has loaded
-
-
 def load_custom_operators(library: Union[str, "os.PathLike[str]"]) -> None:
     """Makes the operators of a shared library, written for ONNX Runtime, known to all models that this process opens from now on. For searches
     the key custom_op_library says the same; workers= of a search get both, and must see the file at the same place. Runs code of the library.
@@ -445,8 +209,8 @@ def load_custom_operators(library: Union[str, "os.PathLike[str]"]) -> None:
     """
     _core.load_custom_operators(os.fspath(library))
     file = str(Path(library).absolute())
-    if file not in _libraries:
-        _libraries.append(file)
+    if file not in libraries:
+        libraries.append(file)
 
 
 def quantize(model: Model, output: Union[None, str, "os.PathLike[str]"] = None, scheme: Union[str, Mapping[str, Any]] = "A8W8", calib: Samples = None, *,
@@ -501,10 +265,10 @@ def dry_run(model: Optional[Model] = None, calib: Samples = None, eval: Samples 
             on_trial: Any = None, workers: Any = None, **keys: Any) -> Dict[str, Any]:
     """What search() would do with the same arguments: size of the space, number of trials, warnings; nothing is run or written, and nobody is asked to help or
     called."""
-    gathered, model, base, _ = _opened("dry_run()", model, config, keys)
+    configuration, model, base, _ = opened("dry_run()", model, config, keys)
     for key, data in (("calib_data_reader", calib), ("eval_data_reader", eval), ("holdout_data_reader", holdout)):
-        gathered.data(key, _rooted(data))
-    _gather_arguments(gathered, space, preset, metric, evaluator, sampler, strategy, stop)
-    with _model_words(model) as model_words:
-        gathered.words.update(model_words)
-        return _core.dry_run(gathered.words, base)
+        configuration.data(key, rooted(data))
+    gather_arguments(configuration, space, preset, metric, evaluator, sampler, strategy, stop)
+    with model_words(model) as words_of_model:
+        configuration.words.update(words_of_model)
+        return _core.dry_run(configuration.words, base)

@@ -6,7 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from . import _core
-from ._api import SearchResult, _gathered, _rooted, _run, logger
+from ._api import SearchResult, _run, logger
+from ._configuration import gathered, rooted
 from ._samples import Samples
 from ._words import Model, model_file
 
@@ -28,18 +29,18 @@ def auto(model: Model, data: Samples, *, labels: str = "", metric: str = "", los
     QuasarError for what cannot be read, for less than 8 samples, and for pictures of which nothing tells what values the model takes.
     """
     base = os.getcwd()
-    gathered = _gathered({"data_reader": _rooted(data)})
+    configuration = gathered({"data_reader": rooted(data)})
     said = {"labels": labels, "metric": metric, "loss": None if loss is None else float(loss), "target": target, "time": str(time),
             "output_dir": str(Path(output_dir).absolute())}
     with model_file(model) as path:
-        first = _core.first_search(path, gathered.words["data_reader"], base, said)
+        first = _core.first_search(path, configuration.words["data_reader"], base, said)
     for line in first["lines"]:
         logger.info(line)
-    more = _gathered(keys)
-    gathered.words.update({**first["words"], **more.words})
-    gathered.gathering.registrations += more.gathering.registrations
-    gathered.keeping += more.keeping
-    found = _run(gathered, model, base)
+    more = gathered(keys)
+    configuration.words.update({**first["words"], **more.words})
+    configuration.gathering.registrations += more.gathering.registrations
+    configuration.keeping += more.keeping
+    found = _run(configuration, model, base)
     if isinstance(data, (str, os.PathLike)) and not keys:
         (found.output_dir / "search.yaml").write_text(first["file"], encoding="utf-8")
     return found

@@ -15,7 +15,8 @@ from pathlib import Path
 from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Union
 
 from . import _core
-from ._api import SearchResult, _gathered, _gathered_for_workers, _run
+from ._api import SearchResult, _run
+from ._configuration import gathered, gathered_for_workers
 from ._configs import Configs, single_space, snake_case
 from ._launch import is_first
 from ._pools import Workers
@@ -66,8 +67,8 @@ def _searched(words: Dict[str, Any], model: Model, workers: Optional[Workers]) -
         key = "output_dir" if words.get("output_dir") is not None else "search_output_dir"
         words = {**words, key: _free_folder(words.get(key) or "quasar_out")}
     with contextlib.ExitStack() as stack:
-        gathered = _gathered(words) if workers is None else _gathered_for_workers(words, model, workers, stack)
-        result = _run(gathered, model, os.getcwd(), decided=True)
+        configuration = gathered(words) if workers is None else gathered_for_workers(words, model, workers, stack)
+        result = _run(configuration, model, os.getcwd(), decided=True)
     states = [trial.state for trial in result.trials]
     if states and all(state == "failed" for state in states):
         raise _core.QuasarError(f"all {len(states)} trials failed; the first: {result.trials[0].attributes.get('error', 'for no reason that is known')}")

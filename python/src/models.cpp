@@ -4,8 +4,8 @@
 #include <filesystem>
 
 #include "quasar/api/evaluate.hpp"
-#include "quasar/base/overwrite_guard.hpp"
-#include "quasar/base/special_files.hpp"
+#include "quasar/base/files/overwrite_guard.hpp"
+#include "quasar/base/files/special_files.hpp"
 #include "quasar/data/checked_ids.hpp"
 #include "quasar/eval/metric.hpp"
 #include "quasar/graph/pipeline/pipeline.hpp"

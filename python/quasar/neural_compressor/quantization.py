@@ -8,7 +8,8 @@ import warnings
 from typing import Any, Callable, Dict, List, Optional
 
 from .. import _core
-from .._api import SearchResult, _gathered, _run, quantize
+from .._api import SearchResult, _run, quantize
+from .._configuration import gathered
 from .._evaluators import scoring
 from .._launch import is_first
 from .._samples import Samples
@@ -117,7 +118,7 @@ def _searched(words: Dict[str, Any], model: Model, arguments: Dict[str, Any]) ->
     words["tuning_criterion"] = {**criterion, "strategy": guest_of(criterion["strategy"], arguments)}
     if not words.get("load_study_if_exists") and is_first():
         words["output_dir"] = _free_folder(words["output_dir"], "set_resume_from()", 4)
-    return _run(_gathered(words), model, os.getcwd(), decided=True)
+    return _run(gathered(words), model, os.getcwd(), decided=True)
 
 
 def fit(model: Any, conf: PostTrainingQuantConfig, calib_dataloader: Any = None, calib_func: Any = None,

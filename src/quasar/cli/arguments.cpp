@@ -9,8 +9,8 @@
 #include <map>
 
 #include "quasar/base/error.hpp"
+#include "quasar/base/files/special_files.hpp"
 #include "quasar/base/names.hpp"
-#include "quasar/base/special_files.hpp"
 #include "quasar/base/system/file_facts.hpp"
 #include "quasar/base/system/terminal.hpp"
 #include "quasar/base/yaml.hpp"

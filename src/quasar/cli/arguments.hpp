@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "quasar/base/files/overwrite_guard.hpp"
 #include "quasar/base/json.hpp"
-#include "quasar/base/overwrite_guard.hpp"
 
 namespace CLI {
 class App;

@@ -53,6 +53,10 @@ bool has_fractions(const Tensor& array) {
          std::ranges::any_of(to_doubles(array), [](double value) { return value != std::floor(value); });
 }
 
+bool has_fractions(const NpyArray& array) {
+  return is_floating(array.type()) && has_fractions(array.all());
+}
+
 std::vector<int64_t> labels_of(const Tensor& array, const std::string& where) {
   const Shape& shape = array.shape();
   if (shape.empty() || shape.size() > 2 || (shape.size() == 2 && shape[1] != 1)) {

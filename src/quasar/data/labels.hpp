@@ -8,6 +8,7 @@
 #include "quasar/base/plugin.hpp"
 #include "quasar/data/class_names.hpp"
 #include "quasar/data/dataset.hpp"
+#include "quasar/data/npy.hpp"
 
 namespace quasar::data {
 
@@ -35,6 +36,8 @@ class Labelled : public Dataset, public Named {
 
 // Whether the array holds numbers that are not whole: what a regression is to answer, and no classes.
 bool has_fractions(const Tensor& array);
+// The same of an array in a file, of which only floating ones are read.
+bool has_fractions(const NpyArray& array);
 
 // One label per sample from an array [n] or [n,1] of whole numbers. Throws Error that begins with `where`.
 std::vector<int64_t> labels_of(const Tensor& array, const std::string& where);

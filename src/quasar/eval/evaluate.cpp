@@ -1,8 +1,6 @@
 #include "quasar/eval/evaluate.hpp"
 
 #include <algorithm>
-#include <atomic>
-#include <cmath>
 #include <mutex>
 #include <set>
 #include <utility>
@@ -14,54 +12,28 @@
 #include "quasar/base/rng.hpp"
 #include "quasar/base/temporary_space.hpp"
 #include "quasar/data/repeating.hpp"
-#include "quasar/eval/decoder.hpp"
-#include "quasar/eval/flattened.hpp"
+#include "quasar/eval/candidate_runs.hpp"
 #include "quasar/eval/label_doubt.hpp"
-#include "quasar/eval/ledger.hpp"
-#include "quasar/eval/model_runs.hpp"
-#include "quasar/eval/output_store.hpp"
-#include "quasar/eval/sums.hpp"
-#include "quasar/runtime/runner.hpp"
 
 namespace quasar::eval {
 namespace {
-
-// Samples of the next block when `scored` are done: few at first, where most losers drop out, and never so few that looking costs
-// more than it saves.
-size_t next_block(size_t scored, size_t count) {
-  return std::min(count - scored, std::max<size_t>(16, scored / 8));
-}
 
 // That the float model runs on, where candidates run on this one.
 runtime::Device device_for_float(const runtime::Device& device) {
   return runtime::runs_float(device.library) ? device : runtime::Device();
 }
 
-// NaN and infinity survive a multiplication by zero.
-bool all_finite(std::span<const float> values) {
-  return sum(values.size(), [&](size_t i) { return static_cast<double>(values[i] * 0.0F); }) == 0;
-}
-
 bool is_own(const CustomEvaluator& custom, const std::string& metric) {
   return std::ranges::any_of(custom.metrics(), [&](const OwnMetric& own) { return own.name == metric; });
 }
 
-std::string at_sample(size_t index) {
-  return " (sample " + std::to_string(index) + ")";
-}
-
 }  // namespace
 
-struct Evaluator::Impl {
-  Impl(data::DatasetPtr data, const EvaluatorOptions& options)
-      : samples(std::move(data)),
-        count(samples->size()),
-        runs(samples, options.exact_sums, options.judged),
-        outputs(count, options.memory_limit, options.spill),
+struct Evaluator::Impl : FloatRun {
+  Impl(const data::DatasetPtr& data, const EvaluatorOptions& options)
+      : FloatRun(data, ModelRuns(data, options.exact_sums, options.judged), options.memory_limit, options.spill),
         order(Rng(options.seed).permutation(count)),
         output_weights(options.output_weights),
-        layouts(count),
-        inputs(count),
         decoder_words(options.decoder),
         custom(options.custom),
         own_device(options.device.library == runtime::Library::onnxruntime ? runtime::Device()
@@ -118,10 +90,6 @@ struct Evaluator::Impl {
                     joined(names) + did_you_mean(name, names) + "; " + instead);
       }
     }
-  }
-
-  bool needs(Truth truth) const {
-    return std::ranges::any_of(metrics, [&](const auto& m) { return m.metric->needs() == truth; });
   }
 
   // Runs the float model, keeps its outputs, their range and the first samples.
@@ -223,43 +191,6 @@ struct Evaluator::Impl {
     }
   }
 
-  // What the float model answered on a few samples, which are enough to see what its outputs mean.
-  Seen seen() const {
-    constexpr size_t enough = 16;
-    Seen out;
-    for (size_t i = 0; i < std::min(enough, count); ++i) {
-      out.layouts.push_back(layouts[i]);
-      out.values.push_back(outputs.get(i));
-    }
-    return out;
-  }
-
-  // The metric of the float model against itself.
-  double reference_by(const NamedMetric& one) const {
-    double total = 0;
-    std::vector<Part> contributions;
-    for (size_t i = 0; i < count; ++i) {
-      const Pair pair = pair_of(i, outputs.get(i));
-      if (const PooledMetric* pooled = one.metric->pooled()) {
-        contributions.push_back(pooled->part(pair, context));
-      } else {
-        total += one.metric->of(pair, context);
-      }
-    }
-    return contributions.empty() ? total : one.metric->pooled()->pool(contributions)->value(std::vector<uint32_t>(count, 1));
-  }
-
-  Pair pair_of(size_t i, std::span<const float> candidate) const {
-    return {outputs.get(i),
-            candidate,
-            samples->label(i),
-            &layouts[i],
-            boxes.empty() ? nullptr : &boxes[i],
-            targets.empty() ? nullptr : &targets[i],
-            &inputs[i],
-            i};
-  }
-
   void check_label(size_t i, size_t classes) const {
     const int64_t label = needs(Truth::label) ? samples->label(i).value() : 0;
     if (label >= 0 && static_cast<uint64_t>(label) < classes) return;
@@ -321,54 +252,6 @@ struct Evaluator::Impl {
     }
   }
 
-  // With the first metric's score, unless some sample has none.
-  void keep_answers(Scores& scores, std::vector<int32_t> found) const {
-    if (metrics.empty()) return;
-    if (std::ranges::find(found, -1) == found.end()) scores[metrics.front().name].answers = std::move(found);
-  }
-
-  // What the candidate makes of this sample, into the ledger. -> its answer
-  int32_t score_sample(const runtime::Runner& session, size_t i, Ledger& ledger) const {
-    const Flattened output(runs.run(session, runs.sample(i)), session.outputs(), *weights);
-    const Pair pair = pair_of(i, output.values());
-    expect_comparable(pair, i);
-    ledger.add(i, pair, context);
-    return output.answer();
-  }
-
-  static void expect_comparable(const Pair& pair, size_t i) {
-    if (pair.candidate.size() != pair.reference.size()) {
-      throw NotComparable("the candidate has " + std::to_string(pair.candidate.size()) + " output values, the float model " +
-                          std::to_string(pair.reference.size()) + at_sample(i));
-    }
-    if (!all_finite(pair.candidate)) throw NotComparable("outputs are not finite" + at_sample(i));
-  }
-
-  double distance(std::vector<Tensor> a, std::vector<Tensor> b) const {
-    const Flattened one(std::move(a), graph_outputs, *weights), other(std::move(b), graph_outputs, *weights);
-    if (one.shapes() != other.shapes()) return HUGE_VAL;
-    if (!parts->fits(one.shapes())) return std::sqrt(squared_distance(one.values(), other.values())) / parts->norm();
-    const Layout layout{one.shapes(), {}};
-    const auto squared = parts->squared_distances({.reference = one.values(), .candidate = other.values(), .layout = &layout});
-    double total = 0;
-    for (size_t p = 0; p < squared.size(); ++p) {
-      const double norm = parts->all()[p].norm;
-      if (norm > 0) total += squared[p] / (norm * norm);
-    }
-    return std::sqrt(total);
-  }
-
-  void each(const graph::Model& model, double noise, size_t threads, const runtime::Device& device, const Visit& visit) const {
-    const runtime::Runner session = runs.judged_runner(model, threads, device);
-    parallel_for(count, threads, [&](size_t i) {
-      const data::Sample sample = noise > 0 ? with_noise(runs.sample(i), noise, i) : runs.sample(i);
-      const Flattened output(runs.run(session, sample), session.outputs(), *weights);
-      const Pair pair = pair_of(i, output.values());
-      expect_comparable(pair, i);
-      visit(i, pair);
-    });
-  }
-
   std::optional<Scores> score(const graph::Model& candidate, size_t threads, const Referee& referee,
                               const runtime::Device& device, std::span<const size_t> wanted, const Scores& said) const {
     auto scores = metrics.empty() ? Scores() : compared(candidate, threads, referee, device, wanted);
@@ -387,74 +270,19 @@ struct Evaluator::Impl {
   std::optional<Scores> compared(const graph::Model& candidate, size_t threads, const Referee& referee,
                                  const runtime::Device& device, std::span<const size_t> wanted) const {
     try {
-      return built_in(candidate, threads, referee, device, wanted);
+      return raced(*this, {candidate, threads, device}, referee, wanted.empty() ? std::span<const size_t>(order) : wanted);
     } catch (const NotComparable&) {
       if (!custom) throw;
       return Scores();
     }
   }
 
-  std::optional<Scores> built_in(const graph::Model& candidate, size_t threads, const Referee& referee,
-                                 const runtime::Device& device, std::span<const size_t> wanted) const {
-    const std::span<const size_t> raced_in = wanted.empty() ? std::span<const size_t>(order) : wanted;
-    const runtime::Runner session = runs.judged_runner(candidate, threads, device);
-    Ledger ledger(metrics, count);
-    std::vector<int32_t> found(count);
-    std::vector<double> raced;
-    for (size_t done = 0; done < count;) {
-      const size_t block = referee ? next_block(done, count) : count;
-      parallel_for(block, threads, [&](size_t k) {
-        const size_t i = referee ? raced_in[done + k] : k;
-        found[i] = score_sample(session, i, ledger);
-      });
-      done += block;
-      if (!referee) continue;
-      while (raced.size() < done) raced.push_back(ledger.value(raced_in[raced.size()]));
-      if (!referee(raced) && done < count) return std::nullopt;
-    }
-    Scores scores = ledger.scores();
-    keep_answers(scores, std::move(found));
-    return scores;
-  }
-
-  void look(const graph::Model& candidate, size_t threads, const runtime::Device& device, std::span<const size_t> wanted,
-            const Look& look) const {
-    const runtime::Runner session = runs.judged_runner(candidate, threads, device);
-    std::mutex one_by_one;
-    std::atomic<bool> enough{false};
-    parallel_for(wanted.size(), threads, [&](size_t k) {
-      if (enough) return;
-      const size_t i = wanted[k];
-      const Flattened output(runs.run(session, runs.sample(i)), session.outputs(), *weights);
-      const Pair pair = pair_of(i, output.values());
-      expect_comparable(pair, i);
-      const double value = metrics.front().metric->of(pair, context);
-      const std::lock_guard lock(one_by_one);
-      if (!enough && !look(i, value)) enough = true;
-    });
-  }
-
-  data::DatasetPtr samples;
-  size_t count;
-  ModelRuns runs;
-  std::vector<NamedMetric> metrics;
-  OutputStore outputs;
   std::vector<size_t> order;  // of the race
   Json output_weights;
-  std::optional<OutputWeights> weights;  // once the model's outputs are known
-  std::vector<int32_t> answers;          // the float model's
-  std::vector<Layout> layouts;
-  std::vector<std::map<std::string, Tensor>> inputs;  // of each sample, those that metrics look at
-  std::set<std::string> looked_at;                    // their names
+  std::set<std::string> looked_at;  // names of inputs that metrics look at
   Json decoder_words;
   std::optional<Head> head;
-  std::vector<data::Boxes> boxes;  // empty: no metric needs them
-  std::vector<Tensor> targets;     // the same
-  std::unique_ptr<Decoder> decoder;
-  std::optional<OutputParts> parts;
-  std::vector<graph::Value> graph_outputs;
   std::vector<std::string> output_names;  // of those that count
-  Context context;
   Scores reference;
   std::shared_ptr<const CustomEvaluator> custom;
   runtime::Device own_device;  // that the float model's outputs for the custom evaluator are computed on
@@ -464,7 +292,7 @@ struct Evaluator::Impl {
 };
 
 Evaluator::Evaluator(const graph::Model& reference, data::DatasetPtr samples, EvaluatorOptions options)
-    : impl_(std::make_unique<Impl>(std::move(samples), options)) {
+    : impl_(std::make_unique<Impl>(samples, options)) {
   impl_->run_reference(reference, options.threads, device_for_float(options.device));
   if (options.judge_head) impl_->add_head(reference);
   impl_->score_reference();
@@ -507,7 +335,7 @@ double Evaluator::distance(std::vector<Tensor> a, std::vector<Tensor> b) const {
 
 void Evaluator::each(const graph::Model& model, double noise, size_t threads, const runtime::Device& device,
                      const Visit& visit) const {
-  impl_->each(model, noise, threads, device, visit);
+  each_pair(*impl_, {model, threads, device}, noise, visit);
 }
 
 std::string Evaluator::label_doubt() const {
@@ -529,7 +357,7 @@ std::optional<Scores> Evaluator::race(const graph::Model& candidate, size_t thre
 
 void Evaluator::look(const graph::Model& candidate, size_t threads, const runtime::Device& device, std::span<const size_t> order,
                      const Look& look) const {
-  impl_->look(candidate, threads, device, order, look);
+  look_at(*impl_, {candidate, threads, device}, order, look);
 }
 
 }  // namespace quasar::eval

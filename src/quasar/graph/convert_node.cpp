@@ -11,8 +11,8 @@
 #include <array>
 
 #include "quasar/base/error.hpp"
-#include "quasar/graph/coerced_softmax.hpp"
-#include "quasar/graph/dropped_operators.hpp"
+#include "quasar/graph/rewrites/coerced_softmax.hpp"
+#include "quasar/graph/rewrites/dropped_operators.hpp"
 
 namespace quasar::graph {
 namespace {

@@ -1,6 +1,7 @@
 #include "quasar/graph/lookup.hpp"
 
 #include <algorithm>
+#include <array>
 
 namespace quasar::graph {
 namespace {
@@ -26,6 +27,16 @@ const Node* sole_reader(const std::string& value, const Index& index) {
 const Node* sole_reader(const std::string& value, std::string_view type, const Index& index) {
   const Node* reader = sole_reader(value, index);
   return reader != nullptr && reader->is(type) ? reader : nullptr;
+}
+
+bool has_own_codes(std::string_view op_type) {
+  // DynamicQuantizeLinear has no scales to read.
+  constexpr std::array<std::string_view, 5> prefixes = {"QLinear", "DynamicQuantize", "MatMulInteger", "ConvInteger", "QOrdered"};
+  constexpr std::array<std::string_view, 8> operators = {
+      "MatMulNBits",          "MatMulBnb4", "MatMulFpQ4", "QAttention",
+      "GatherBlockQuantized", "QGemm",      "QMoE",       "QEmbedLayerNormalization"};
+  return std::ranges::any_of(prefixes, [&](std::string_view prefix) { return op_type.starts_with(prefix); }) ||
+         std::ranges::find(operators, op_type) != operators.end();
 }
 
 std::optional<float> single_value(const std::string& value, const Model& model) {

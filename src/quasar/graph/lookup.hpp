@@ -17,6 +17,9 @@ const Node* sole_reader(const std::string& value, const Index& index);
 // The same, where it is of this type; nullptr: it is not.
 const Node* sole_reader(const std::string& value, std::string_view type, const Index& index);
 
+// Whether operators of this type compute on codes themselves, or hold weights in codes, without pairs around them.
+bool has_own_codes(std::string_view op_type);
+
 // The only element of a float32 constant; nullopt: it is no such constant, or has several elements.
 std::optional<float> single_value(const std::string& value, const Model& model);
 

@@ -10,8 +10,8 @@
 #include "quasar/base/utf8.hpp"
 #include "quasar/graph/bodies.hpp"
 #include "quasar/graph/external_files.hpp"
-#include "quasar/graph/inline_functions.hpp"
 #include "quasar/graph/node_proto.hpp"
+#include "quasar/graph/rewrites/inline_functions.hpp"
 #include "quasar/graph/tensor_proto.hpp"
 
 namespace quasar::graph {

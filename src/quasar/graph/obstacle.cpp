@@ -5,6 +5,7 @@
 #include <functional>
 
 #include "quasar/graph/load.hpp"
+#include "quasar/graph/lookup.hpp"
 #include "quasar/graph/node_proto.hpp"
 #include "quasar/graph/subgraph.hpp"
 
@@ -12,17 +13,11 @@ namespace quasar::graph {
 namespace {
 
 constexpr std::array<std::string_view, 3> known_domains{"", "ai.onnx.ml", "com.microsoft"};
-constexpr std::array<std::string_view, 8> quantized_prefixes{"QuantizeLinear",  "DequantizeLinear", "QLinear",
-                                                             "DynamicQuantize", "QOrdered",         "MatMulInteger",
-                                                             "ConvInteger",     "DequantizeBFP"};
-constexpr std::array<std::string_view, 9> quantized_operators{
-    "QAttention",           "QGemm",      "QMoE", "QEmbedLayerNormalization", "MatMulNBits", "MatMulBnb4", "MatMulFpQ4",
-    "GatherBlockQuantized", "QuantizeBFP"};
+constexpr std::array<std::string_view, 4> pair_types{"QuantizeLinear", "DequantizeLinear", "QuantizeBFP", "DequantizeBFP"};
 
 bool is_quantized(const std::string& domain, const std::string& op) {
   if (domain != "" && domain != "com.microsoft") return false;
-  return std::any_of(quantized_prefixes.begin(), quantized_prefixes.end(), [&](auto prefix) { return op.starts_with(prefix); }) ||
-         std::find(quantized_operators.begin(), quantized_operators.end(), op) != quantized_operators.end();
+  return has_own_codes(op) || std::any_of(pair_types.begin(), pair_types.end(), [&](auto type) { return op.starts_with(type); });
 }
 
 // Whether the operator's weights, one of its inputs, are what quantization is about.

@@ -10,7 +10,7 @@
 namespace quasar::graph {
 namespace {
 
-constexpr size_t large = size_t{1} << 30, worth_it = size_t{1} << 20;  // bytes: of a model, of a weight
+constexpr size_t worth_it = size_t{1} << 20;  // bytes of a weight
 
 }  // namespace
 
@@ -18,10 +18,18 @@ void page_out(const Model& model) {
   for (const auto& [name, tensor] : model.initializers) quasar::page_out(tensor.bytes());
 }
 
+size_t weight_bytes(const Model& model) {
+  size_t total = 0;
+  for (const auto& [name, tensor] : model.initializers) total += tensor.bytes().size();
+  return total;
+}
+
 bool is_large(const Model& model) {
-  size_t all = 0;
-  for (const auto& [name, tensor] : model.initializers) all += tensor.bytes().size();
-  return all >= large;
+  return weight_bytes(model) >= large_weights;
+}
+
+bool too_large_for_a_message(const Model& model) {
+  return weight_bytes(model) > large_weights;
 }
 
 void page_out(const Model& model, const Tensor& weight) {

@@ -15,6 +15,7 @@
 #include "quasar/base/system/open_file.hpp"
 #include "quasar/graph/load.hpp"
 #include "quasar/graph/model_proto.hpp"
+#include "quasar/graph/page_out.hpp"
 #include "quasar/graph/skeleton.hpp"
 #include "quasar/graph/tensor_proto.hpp"
 
@@ -25,7 +26,6 @@ namespace {
 using google::protobuf::io::CodedOutputStream;
 
 constexpr size_t page = 4096;                 // offsets in the data file, so that readers can map it
-constexpr size_t large = size_t{1} << 30;     // of weights, whose place in memory is worth more than reading them again
 constexpr size_t least_external_size = 1024;  // shapes and the like stay in the model, where shape inference looks for them
 
 // A length-delimited field's key (https://protobuf.dev/programming-guides/encoding).
@@ -97,7 +97,7 @@ class DataFile {
     for (const auto& [offset, tensor] : tensors_) {
       out.seekp(static_cast<std::streamoff>(offset));
       out.write(reinterpret_cast<const char*>(tensor.bytes().data()), static_cast<std::streamsize>(tensor.bytes().size()));
-      if (end_ >= large) quasar::page_out(tensor.bytes());
+      if (end_ >= large_weights) quasar::page_out(tensor.bytes());
     }
     out.close();
     if (!out) throw std::system_error(errno != 0 ? errno : EIO, std::generic_category());

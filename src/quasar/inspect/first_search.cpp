@@ -75,21 +75,15 @@ bool feeds_bytes(const Json& description, const graph::Model& model, const fs::p
   return data::NpyArray(archive.open(member), member).type() == DataType::uint8;
 }
 
-// What a regression is to answer has the names of labels, too.
-bool holds_fractions(const fs::path& npz, const std::string& array) {
-  const data::NpyArray found(data::Archive(npz).open(array + ".npy"), array);
-  const bool floating = found.type() == DataType::float32 || found.type() == DataType::float64;  // others are not read whole
-  return floating && data::has_fractions(found.all());
-}
-
 // What the arrays of an npz file are: labels by their names; where the model has one input and another array is left, that is it.
 Json described_npz(const std::string& path, const fs::path& base, const graph::Model& model, const std::string& labels) {
   Json out{{"reader", "npz"}, {"path", path}};
   std::vector<std::string> others;
+  const data::Archive archive(base / path);
   for (const auto& name : arrays_in(base / path)) {
     if (std::ranges::find(model.inputs, name, &graph::Value::name) != model.inputs.end()) continue;
     if (labels.empty() && is_label_name(name) && !out.contains("labels")) {
-      if (!holds_fractions(base / path, name))
+      if (const data::NpyArray found(archive.open(name + ".npy"), name); !data::has_fractions(found))
         out["labels"] = name;
       else if (const auto& first = model.inputs.front().name; !out.contains("inputs"))
         out["inputs"] = {{first, first}};  // so that the others are passed over

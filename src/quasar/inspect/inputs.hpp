@@ -4,8 +4,8 @@
 #include <filesystem>
 #include <string>
 
+#include "quasar/base/files/overwrite_guard.hpp"
 #include "quasar/base/json.hpp"
-#include "quasar/base/overwrite_guard.hpp"
 #include "quasar/job/job.hpp"
 #include "quasar/studies/past_study.hpp"
 

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <functional>
 
+#include "quasar/base/files/special_files.hpp"
 #include "quasar/base/names.hpp"
-#include "quasar/base/special_files.hpp"
 #include "quasar/graph/load.hpp"
 #include "quasar/graph/page_out.hpp"
 #include "quasar/job/models_key.hpp"

@@ -6,6 +6,7 @@
 #include "quasar/base/as_written.hpp"
 #include "quasar/base/names.hpp"
 #include "quasar/graph/pipeline/pipeline.hpp"
+#include "quasar/ops/movers.hpp"
 #include "quasar/ops/op.hpp"
 #include "quasar/ops/open_sizes.hpp"
 
@@ -14,11 +15,6 @@ namespace {
 
 bool is_any(const graph::Node& node, std::initializer_list<const char*> types) {
   return std::ranges::any_of(types, [&](const char* type) { return node.is(type); });
-}
-
-// Whether the operator hands on the values of its first input in another shape.
-bool reshapes(const graph::Node& node) {
-  return is_any(node, {"Identity", "Squeeze", "Unsqueeze", "Reshape", "Flatten", "Transpose"});
 }
 
 constexpr const char* classical = "ai.onnx.ml";  // the domain of scikit-learn's operators
@@ -89,7 +85,7 @@ class Finder {
 
   bool is_echo(std::string value) const {
     for (const graph::Node* node = index_.producer(value); node != nullptr; node = index_.producer(value)) {
-      if (!reshapes(*node) && !node->is("Cast")) return false;
+      if (!keeps_all(*node) && !node->is("Cast")) return false;
       value = node->inputs.front();
     }
     return std::ranges::find(model_.inputs, value, &graph::Value::name) != model_.inputs.end();
@@ -112,7 +108,7 @@ class Finder {
     for (const graph::Node* node = index_.producer(value); node != nullptr; node = index_.producer(value)) {
       if (node->is("ArgMax")) return node->inputs.front();
       const bool looks_up = node->is("Gather") || is_classical(*node, "ArrayFeatureExtractor");
-      if (!looks_up && !reshapes(*node) && !node->is("Cast") && !is_classical(*node, "LabelEncoder")) return "";
+      if (!looks_up && !keeps_all(*node) && !node->is("Cast") && !is_classical(*node, "LabelEncoder")) return "";
       if (looks_up && varying_.contains(node->inputs.front())) return "";
       value = node->inputs.at(looks_up ? 1 : 0);
     }
@@ -123,7 +119,7 @@ class Finder {
   std::set<std::string> same_order(std::string value) const {
     std::set<std::string> out{value};
     for (const graph::Node* node = index_.producer(value); node != nullptr; node = index_.producer(value)) {
-      if (!reshapes(*node) && !is_any(*node, {"Softmax", "LogSoftmax", "Sigmoid", "Cast"}) && !is_classical(*node, "Normalizer"))
+      if (!keeps_all(*node) && !is_any(*node, {"Softmax", "LogSoftmax", "Sigmoid", "Cast"}) && !is_classical(*node, "Normalizer"))
         break;
       value = node->inputs.front();
       out.insert(value);
@@ -155,7 +151,7 @@ class Finder {
   }
 
   std::string root_of(std::string value) const {
-    for (const graph::Node* node = index_.producer(value); node != nullptr && reshapes(*node); node = index_.producer(value)) {
+    for (const graph::Node* node = index_.producer(value); node != nullptr && keeps_all(*node); node = index_.producer(value)) {
       value = node->inputs.front();
     }
     return value;

@@ -8,7 +8,7 @@
 
 #include "quasar/graph/model.hpp"
 #include "quasar/quant/config/config.hpp"
-#include "quasar/quant/kinds/layer_kinds.hpp"
+#include "quasar/quant/layer_kinds.hpp"
 
 namespace quasar::quant {
 

@@ -1,7 +1,6 @@
 #include "quasar/quant/pairs.hpp"
 
 #include <algorithm>
-#include <array>
 #include <string_view>
 
 #include "quasar/graph/lookup.hpp"
@@ -20,13 +19,7 @@ bool dequantizes(const graph::Node* node) {
 }
 
 bool has_own_codes(const graph::Node& node) {
-  // DynamicQuantizeLinear has no scales to read.
-  constexpr std::array<std::string_view, 5> prefixes = {"QLinear", "DynamicQuantize", "MatMulInteger", "ConvInteger", "QOrdered"};
-  constexpr std::array<std::string_view, 8> operators = {
-      "MatMulNBits",          "MatMulBnb4", "MatMulFpQ4", "QAttention",
-      "GatherBlockQuantized", "QGemm",      "QMoE",       "QEmbedLayerNormalization"};
-  return std::ranges::any_of(prefixes, [&](std::string_view prefix) { return node.op_type.starts_with(prefix); }) ||
-         std::ranges::find(operators, node.op_type) != operators.end();
+  return graph::has_own_codes(node.op_type);
 }
 
 namespace {

@@ -6,16 +6,16 @@
 #include "quasar/base/error.hpp"
 #include "quasar/base/names.hpp"
 #include "quasar/graph/lookup.hpp"
-#include "quasar/quant/attention_masks.hpp"
 #include "quasar/quant/block_tables.hpp"
 #include "quasar/quant/codes/scheme_words.hpp"
 #include "quasar/quant/given_ranges.hpp"
 #include "quasar/quant/half/choose_half.hpp"
-#include "quasar/quant/integer_softmax.hpp"
-#include "quasar/quant/kinds/layer_kinds.hpp"
+#include "quasar/quant/layer_kinds.hpp"
 #include "quasar/quant/node_plans.hpp"
 #include "quasar/quant/npu/npu.hpp"
 #include "quasar/quant/placement.hpp"
+#include "quasar/quant/placement/attention_masks.hpp"
+#include "quasar/quant/placement/integer_softmax.hpp"
 #include "quasar/quant/plan.hpp"
 #include "quasar/quant/promotion.hpp"
 #include "quasar/quant/shared_grids.hpp"
@@ -91,7 +91,7 @@ class Resolver {
     for (auto& note : keep_shift_rules(plan, {index_, placement_, ties_, config_, npu_})) plan.notes.push_back(std::move(note));
     drop_needless_conversions(plan);
     simplify_activations(plan);
-    plan.written_as = find_written_as(index_, target_, plan.nodes);
+    plan.written_as = written_as(index_, target_, plan.nodes);
     for (auto& [name, node] : placement_.alone) plan.nodes[name] = std::move(node);
     if (is_half(config_.weight.type)) nodes_.store_the_rest(plan);
     std::ranges::copy_if(masked_, std::inserter(plan.in_float, plan.in_float.end()),

@@ -1,11 +1,11 @@
 #include "quasar/quant/shared_grids.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <set>
 
 #include "quasar/base/digits.hpp"
+#include "quasar/ops/movers.hpp"
 #include "quasar/quant/codes/scheme_words.hpp"
 
 namespace quasar::quant {
@@ -30,12 +30,6 @@ struct Loss {
 
 double error_of(double step, double power) {
   return std::min(whole_signal, step / std::sqrt(12 * power));
-}
-
-// What passes the values on as they are, all of them.
-bool rearranges(const graph::Node& node) {
-  constexpr std::array types = {"Reshape", "Transpose", "Flatten", "Squeeze", "Unsqueeze", "Identity"};
-  return std::ranges::any_of(types, [&](const char* type) { return node.is(type); });
 }
 
 class LostParts {
@@ -86,7 +80,7 @@ class LostParts {
     const graph::Node* producer = at_.index.producer(value);
     if (producer != nullptr && producer->is("Concat")) {
       for (const auto& input : producer->inputs) add_parts(input, parts, known);
-    } else if (producer != nullptr && rearranges(*producer)) {
+    } else if (producer != nullptr && ops::keeps_all(*producer)) {
       add_parts(producer->inputs.front(), parts, known);
     } else if (const Tensor* constant = model_.initializer(value); constant != nullptr) {
       if (constant->type() == DataType::float32) add(value, stats::of_values(constant->as<float>(), {}), parts);

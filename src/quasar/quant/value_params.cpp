@@ -7,8 +7,8 @@
 #include "quasar/graph/lookup.hpp"
 #include "quasar/quant/codes/scheme_words.hpp"
 #include "quasar/quant/codes/weights.hpp"
-#include "quasar/quant/integer_softmax.hpp"
 #include "quasar/quant/pairs.hpp"
+#include "quasar/quant/placement/integer_softmax.hpp"
 
 namespace quasar::quant {
 namespace {

@@ -246,8 +246,8 @@ std::map<std::string, GeluParts> gelus_in_parts(const graph::Index& index) {
   return out;
 }
 
-std::map<std::string, WrittenAs> find_written_as(const graph::Index& index, const Target& target,
-                                                 const std::map<std::string, NodePlan>& quantized) {
+std::map<std::string, WrittenAs> written_as(const graph::Index& index, const Target& target,
+                                            const std::map<std::string, NodePlan>& quantized) {
   std::map<std::string, WrittenAs> out;
   const bool swish = target.has_hard_swish() && index.model().opset() >= opset_of_hard_swish;
   for (const auto& node : index.model().nodes) {

@@ -20,8 +20,8 @@ std::map<std::string, GeluParts> gelus_in_parts(const graph::Index& index);
 
 // What nodes are written as on this target. Of `quantized` nodes HardSigmoid alone; of the others none that is a HardSigmoid
 // whose result others read.
-std::map<std::string, WrittenAs> find_written_as(const graph::Index& index, const Target& target,
-                                                 const std::map<std::string, NodePlan>& quantized);
+std::map<std::string, WrittenAs> written_as(const graph::Index& index, const Target& target,
+                                            const std::map<std::string, NodePlan>& quantized);
 
 // Writes those of the nodes that are in the model. What takes a node's place keeps its name.
 void write_as(graph::Model& model, const std::map<std::string, WrittenAs>& nodes);

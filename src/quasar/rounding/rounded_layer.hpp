@@ -27,4 +27,7 @@ std::string key_of(const std::string& prefix, const LinearLayer& layer, const qu
 
 size_t bytes_of(const RoundedLayer& rounded);
 
+// Rounder::take_over(); `model`: with open bodies, where it has any.
+void take_over(quant::Plan& plan, const quant::Plan& rounded, const graph::Model& model);
+
 }  // namespace quasar::tune

@@ -10,10 +10,10 @@
 #include "quasar/quant/codes/rounding_options.hpp"
 #include "quasar/quant/npu/npu.hpp"
 #include "quasar/quant/standalone.hpp"
-#include "quasar/quant/vector_behind.hpp"
 #include "quasar/rounding/activation_scales.hpp"
-#include "quasar/rounding/branches.hpp"
+#include "quasar/rounding/branches/branch_rounders.hpp"
 #include "quasar/rounding/frontier.hpp"
+#include "quasar/rounding/idle_options.hpp"
 #include "quasar/rounding/input_scales.hpp"
 #include "quasar/rounding/judges.hpp"
 #include "quasar/rounding/prefix_hash.hpp"
@@ -21,7 +21,6 @@
 #include "quasar/rounding/rounded_layer.hpp"
 #include "quasar/rounding/rounding_layers.hpp"
 #include "quasar/rounding/rounding_memory.hpp"
-#include "quasar/rounding/scale_search.hpp"
 #include "quasar/rounding/scale_window.hpp"
 #include "quasar/rounding/sensitivity.hpp"
 #include "quasar/rounding/shared_weights.hpp"
@@ -31,51 +30,6 @@ namespace quasar::tune {
 namespace {
 
 constexpr double doubtful_gain = 0.25;  // of refined scales with weights in float
-constexpr size_t few_samples = 16;      // MobileNet, A8W8: distance 0.22 with 1, 0.12 with 8, 0.07 with 25, 0.065 with 100
-
-std::string few_samples_in_words(size_t samples) {
-  return "rounding: codes are chosen for " + std::to_string(samples) + (samples == 1 ? " sample" : " samples") +
-         ", which is few: the model fits these, and others less. 32 samples or more give a nearer model";
-}
-
-// Before the work begins: what becomes of samples is known when it ends.
-std::string too_many_samples_in_words(size_t fit, size_t wanted, size_t memory_limit) {
-  const size_t left = std::max<size_t>(fit, 1);
-  return "rounding: memory_limit (" + std::to_string(memory_limit) + " bytes) is too little for the values between layers of " +
-         std::to_string(wanted) + " samples: at most " + std::to_string(left) +
-         " will be left for the last layers. More stay with a memory_limit of at least " +
-         std::to_string(memory_limit / left * wanted) + " bytes; a data_size of " + std::to_string(left) + " takes less time";
-}
-
-// `fit`: how many samples memory_limit leaves to the largest layer.
-void warn_of_samples(const RounderOptions& options, size_t wanted, size_t fit) {
-  if (wanted > 0 && wanted < few_samples) tell(options.log, Level::warning, few_samples_in_words(wanted));
-  if (fit < wanted) tell(options.log, Level::warning, too_many_samples_in_words(fit, wanted, options.memory_limit));
-}
-
-// Options that cannot act under this plan take their defaults, with a note, so that varying them makes no other plan. `vectors`:
-// sums behind matrix products can take up mean errors as quantized biases do.
-void drop_idle_options(quant::Plan& plan, bool vectors) {
-  const bool refinable = std::ranges::any_of(plan.values, [](const auto& value) { return has_scale_to_refine(value.second); });
-  const std::string unrefinable = plan.values.empty() ? "no values are quantized" : "no value is quantized to 8 bits";
-  bool biases = vectors, clipped = false;
-  for (const auto& [name, node] : plan.nodes) {
-    if (!node.weight) continue;
-    clipped = clipped || shrinking_factors(node.weight->params).size() > 1;
-    biases = biases || node.bias;
-  }
-  Json& options = plan.rounding.options;
-  const auto idle = [&](const std::string& key, const Json& usual, bool acts, const std::string& why) {
-    if (acts || !options.contains(key) || options[key] == usual) return;
-    options[key] = usual;
-    plan.notes.push_back(plan.rounding.method + "_params." + key + " has no effect: " + why);
-  };
-  idle("refine_activations", true, refinable, unrefinable);
-  const bool refines = options.value("refine_activations", false);
-  idle("keep_activations", Json::array(), refinable && refines, refines ? unrefinable : "refine_activations is false");
-  idle("update_bias", true, biases, "no layer has a bias that is quantized, or a vector behind it");
-  idle("scale_search", true, clipped, "8 bits with a scale per channel are so fine that clipping never pays");
-}
 
 graph::Model needed(graph::Model model) {
   graph::remove_unused(model);
@@ -100,10 +54,14 @@ RounderOptions with_memory(RounderOptions options, const data::DatasetPtr& sampl
   return options;
 }
 
-// The vector behind a matrix product that can take up its mean error.
-std::optional<quant::VectorBehind> vector_of(const LinearLayer& layer, const graph::Index& index, const quant::Plan& plan) {
-  if (layer.bias_input) return std::nullopt;
-  return quant::vector_behind(*index.node(layer.node), layer.outputs, index, plan);
+// Of single ways through branches: silent, and with memories of their own.
+BranchRounders::MakeRounder rounders_like(RounderOptions options) {
+  options.memory = nullptr;
+  options.log = {};
+  return [options = std::move(options)](const graph::Model& model, data::DatasetPtr samples) {
+    const auto rounder = std::make_shared<Rounder>(model, std::move(samples), options);
+    return [rounder](quant::Plan& plan, const BranchRounders::Check& check) { return rounder->improve(plan, check); };
+  };
 }
 
 // Of rounding a layer, in about equal units: products of inputs over some thousand positions, factors of their Gram matrix, what
@@ -129,38 +87,7 @@ Moments sum_of(Moments a, const Moments& b) {
   return a;
 }
 
-// What was chosen for the last of the layers that share their weights, which the report ends with.
-void give_to_all(const SharedWeight& shared, const std::vector<LinearLayer>& layers, quant::Plan& plan, RoundingReport& report) {
-  const LayerError error = report.layers.back();
-  const auto& chosen = plan.nodes.at(error.node).weight->optimized;
-  for (const size_t i : shared.layers) {
-    if (layers[i].node == error.node) continue;
-    plan.nodes.at(layers[i].node).weight->optimized = chosen;
-    LayerError other = error;
-    other.node = layers[i].node;
-    report.layers.push_back(std::move(other));
-  }
-}
-
-// Whether a layer's weights are to be the same codes under both plans, of inputs with the same scale, before any is rounded.
-bool asks_the_same(const LinearLayer& layer, const quant::Plan& a, const quant::Plan& b) {
-  const quant::NodePlan &x = a.nodes.at(layer.node), &y = b.nodes.at(layer.node);
-  if (x.form != y.form || !x.weight || !y.weight || x.bias.has_value() != y.bias.has_value()) return false;
-  return x.weight->params == y.weight->params && x.weight->limits == y.weight->limits &&
-         input_scale(a, layer) == input_scale(b, layer);
-}
-
 }  // namespace
-
-// Ways through the branches of the model as it is given.
-struct Rounder::Branches {
-  explicit Branches(const graph::Model& open) : model(open) {}
-
-  const graph::Model model;
-  std::mutex guard;
-  std::optional<std::vector<Route>> routes = {};  // nullopt: nobody needed them yet
-  std::vector<std::unique_ptr<Rounder>> rounders = {};
-};
 
 // How layers are rounded.
 struct Rounder::Effort {
@@ -199,60 +126,10 @@ Rounder::Rounder(const graph::Model& model, data::DatasetPtr samples, RounderOpt
       memory_(options_.memory),
       name_(std::to_string(memory_->users++) + "/"),
       windows_(std::make_shared<WindowMemo>()),
-      branches_(std::make_unique<Branches>(graph::has_open_bodies(model) ? needed(model) : model_)) {}
+      branches_(std::make_unique<BranchRounders>(graph::has_open_bodies(model) ? needed(model) : model_, memory_->samples,
+                                                 options_.threads, rounders_like(options_))) {}
 
 Rounder::~Rounder() = default;
-
-// Finds the ways through the branches when they are first needed.
-const std::vector<std::unique_ptr<Rounder>>& Rounder::rounders_of_branches() {
-  const std::lock_guard lock(branches_->guard);
-  if (branches_->routes || !graph::has_open_bodies(branches_->model)) return branches_->rounders;
-  branches_->routes = routes_of(branches_->model, *memory_->samples, options_.threads);
-  for (const Route& route : *branches_->routes) {
-    RounderOptions own = options_;
-    own.memory = nullptr;
-    own.log = {};
-    branches_->rounders.push_back(std::make_unique<Rounder>(route.model, data::subset(memory_->samples, route.samples), own));
-  }
-  return branches_->rounders;
-}
-
-// Layers of branches, with the scales of values that the other layers have now.
-void Rounder::round_branches(quant::Plan& plan, RoundingReport& report, const std::function<void()>& check) {
-  const graph::Model inner = only_bodies(branches_->model);
-  follow_refined_inputs(inner, plan);
-  std::set<std::string> left;
-  for (const auto& node : inner.nodes) {
-    const auto found = plan.nodes.find(node.name);
-    if (found != plan.nodes.end() && found->second.weight) left.insert(node.name);
-  }
-  if (left.empty()) return;
-  const auto& rounders = rounders_of_branches();
-  std::set<std::string> rounded;
-  for (size_t r = 0; r < rounders.size(); r++) {
-    const Route& route = branches_->routes->at(r);
-    const auto planned = [&](const std::string& node) { return plan.nodes.contains(node); };
-    if (std::ranges::none_of(route.nodes, planned)) continue;
-    for (const auto& node : route.nodes) left.erase(node);
-    if (take_from_twins(plan, route.nodes, rounded, inner)) continue;
-    rounded.insert(route.nodes.begin(), route.nodes.end());
-    quant::Plan own = plan;
-    Json& options = own.rounding.options;
-    if (options.contains("refine_activations")) options["refine_activations"] = false;
-    if (const Json wanted = options.value("data_size", Json()); wanted.is_number())
-      options["data_size"] = std::min(wanted.get<size_t>(), route.samples.size());
-    const RoundingReport part = rounders[r]->improve(own, check);
-    for (const auto& node : route.nodes) {
-      if (planned(node)) plan.nodes[node] = std::move(own.nodes[node]);
-    }
-    const auto is_own = [&](const LayerError& layer) { return route.nodes.contains(layer.node); };
-    std::ranges::copy_if(part.layers, std::back_inserter(report.layers), is_own);
-    report.wanted = std::max(report.wanted, part.wanted);
-    report.samples = std::max(report.samples, part.samples);
-  }
-  for (const auto& node : left)
-    report.kept.push_back(node + ": it stands in a body of Loop or Scan, or no sample enters its branch");
-}
 
 std::shared_ptr<Rounder::Material> Rounder::material(size_t count, double end_loss) {
   const std::lock_guard lock(guard_);
@@ -295,7 +172,7 @@ bool Rounder::rounding_acts(quant::Plan& plan) const {
     const auto found = plan.nodes.find(layer.node);
     return found != plan.nodes.end() && found->second.weight;
   };
-  if (std::ranges::any_of(layers_of(branches_->model), rounded)) return true;
+  if (std::ranges::any_of(layers_of(branches_->model()), rounded)) return true;
   plan.notes.push_back(plan.rounding.method + ": no layer of this model has codes that could be chosen");
   return false;
 }
@@ -346,7 +223,7 @@ RoundingReport Rounder::improve(quant::Plan& plan, const std::function<void()>& 
   for (auto& [node, planned] : outer.nodes) plan.nodes[node] = std::move(planned);
   plan.refined = std::move(outer.refined);
   plan.notes = std::move(outer.notes);
-  round_branches(plan, report, check);
+  branches_->round(plan, report, check);
   report.seconds = watch.seconds();
   if (report.samples < report.wanted && !report.layers.empty())
     tell(options_.log, Level::warning, samples_given_up(report.samples, report.wanted, options_.memory_limit));
@@ -393,7 +270,8 @@ RoundingReport Rounder::round(quant::Plan& plan, const Effort& effort) {
   const auto material = this->material(wanted, guidance);
   const SharedLimit::Work work(memory_->targets, material->targets);
   report.wanted = wanted;
-  if (!material->told.exchange(true)) warn_of_samples(options_, wanted, material->fitting(memory_->frontiers.limit()));
+  if (!material->told.exchange(true))
+    warn_of_samples(options_.log, wanted, material->fitting(memory_->frontiers.limit()), options_.memory_limit);
   const auto& layers = material->targets.layers();
   report.kept = left_nearest(model_, plan);
   const auto [chosen, stops] = chosen_of(layers, plan, [&](const LinearLayer& layer, const quant::NodePlan& node) {
@@ -446,22 +324,7 @@ RoundingReport Rounder::round(quant::Plan& plan, const Effort& effort) {
 }
 
 void Rounder::take_over(quant::Plan& plan, const quant::Plan& rounded) const {
-  for (const auto& [value, params] : rounded.refined) {
-    const auto found = plan.values.find(value);
-    if (found != plan.values.end() && found->second == rounded.values.at(value)) plan.refined[value] = params;
-  }
-  const graph::Model& model = branches_->model;
-  follow_refined_inputs(model, plan);
-  const graph::Index index(model);
-  for (const LinearLayer& layer : layers_of(model)) {
-    const auto to = plan.nodes.find(layer.node);
-    const auto from = rounded.nodes.find(layer.node);
-    if (to == plan.nodes.end() || from == rounded.nodes.end() || !asks_the_same(layer, plan, rounded)) continue;
-    to->second.weight = from->second.weight;
-    to->second.bias = from->second.bias;
-    const auto behind = vector_of(layer, index, plan), absorbed = vector_of(layer, index, rounded);
-    if (behind && absorbed) plan.nodes.at(behind->node).replaced[behind->input] = absorbed->values;
-  }
+  tune::take_over(plan, rounded, branches_->model());
 }
 
 std::map<std::string, double> Rounder::sensitivities(const quant::Plan& plan) {

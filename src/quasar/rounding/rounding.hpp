@@ -22,6 +22,7 @@
 
 namespace quasar::tune {
 
+class BranchRounders;
 class Frontier;
 struct FrontierOptions;
 struct RoundingMemory;
@@ -65,9 +66,6 @@ class Rounder {
  private:
   struct Material;
   struct Effort;
-  struct Branches;
-  const std::vector<std::unique_ptr<Rounder>>& rounders_of_branches();
-  void round_branches(quant::Plan& plan, RoundingReport& report, const std::function<void()>& check);
   bool rounding_acts(quant::Plan& plan) const;
   std::shared_ptr<Material> material(size_t samples, double end_loss);
   FrontierOptions frontier_options(size_t samples) const;
@@ -89,7 +87,7 @@ class Rounder {
   const std::shared_ptr<RoundingMemory> memory_;
   const std::string name_;  // in what is kept for several
   const std::shared_ptr<WindowMemo> windows_;
-  const std::unique_ptr<Branches> branches_;
+  const std::unique_ptr<BranchRounders> branches_;
   std::mutex guard_;
   std::map<std::pair<size_t, double>, std::shared_ptr<Material>> materials_;  // by number of samples, and weight of the end loss
   std::map<std::string, Refined> refined_;                                    // by hash of the plan without its rounding

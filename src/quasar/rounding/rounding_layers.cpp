@@ -37,4 +37,9 @@ std::vector<std::string> left_nearest(const graph::Model& model, const quant::Pl
   return out;
 }
 
+std::optional<quant::VectorBehind> vector_of(const LinearLayer& layer, const graph::Index& index, const quant::Plan& plan) {
+  if (layer.bias_input) return std::nullopt;
+  return quant::vector_behind(*index.node(layer.node), layer.outputs, index, plan);
+}
+
 }  // namespace quasar::tune

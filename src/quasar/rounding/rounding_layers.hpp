@@ -2,10 +2,12 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "quasar/quant/plan.hpp"
+#include "quasar/quant/vector_behind.hpp"
 #include "quasar/rounding/linear_layer.hpp"
 
 namespace quasar::tune {
@@ -24,5 +26,8 @@ Chosen chosen_of(const std::vector<LinearLayer>& layers, const quant::Plan& plan
 
 // Nodes whose weights are quantized, but belong to no layer that can be posed as a problem, with the reason.
 std::vector<std::string> left_nearest(const graph::Model& model, const quant::Plan& plan);
+
+// The vector behind a matrix product that can take up its mean error.
+std::optional<quant::VectorBehind> vector_of(const LinearLayer& layer, const graph::Index& index, const quant::Plan& plan);
 
 }  // namespace quasar::tune

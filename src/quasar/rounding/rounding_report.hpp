@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "quasar/base/json.hpp"
+#include "quasar/base/log.hpp"
 #include "quasar/rounding/layer_rounding.hpp"
 
 namespace quasar::tune {
@@ -28,6 +29,10 @@ std::string in_words(const LayerError& error);
 
 // "adaquant: 28 layers on 100 samples, output error of nearest rounding × 0.21 (geometric mean), …"
 std::string summary_of(const std::string& method, const RoundingReport& report);
+
+// Before the work begins: warnings for so few samples that the model would fit these alone, and for a memory_limit (bytes) that
+// leaves only `fit` of them to the largest layer.
+void warn_of_samples(const Log& log, size_t wanted, size_t fit, size_t memory_limit);
 
 // The warning for a memory_limit (bytes) that let go of samples on the way.
 std::string samples_given_up(size_t left, size_t wanted, size_t memory_limit);

@@ -63,4 +63,16 @@ quant::LayerSettings settings_for_shared(quant::LayerSettings settings, const Li
   return settings;
 }
 
+void give_to_all(const SharedWeight& shared, const std::vector<LinearLayer>& layers, quant::Plan& plan, RoundingReport& report) {
+  const LayerError error = report.layers.back();
+  const auto& chosen = plan.nodes.at(error.node).weight->optimized;
+  for (const size_t i : shared.layers) {
+    if (layers[i].node == error.node) continue;
+    plan.nodes.at(layers[i].node).weight->optimized = chosen;
+    LayerError other = error;
+    other.node = layers[i].node;
+    report.layers.push_back(std::move(other));
+  }
+}
+
 }  // namespace quasar::tune

@@ -13,6 +13,7 @@
 #include "quasar/rounding/layer_context.hpp"
 #include "quasar/rounding/layer_moments.hpp"
 #include "quasar/rounding/linear_layer.hpp"
+#include "quasar/rounding/rounding_report.hpp"
 
 namespace quasar::tune {
 
@@ -33,5 +34,8 @@ std::map<size_t, std::shared_ptr<SharedWeight>> shared_weights(const std::vector
 // How such a layer is rounded: a bias stays as it is, as the mean errors of the layers differ; and with a bias of 32 bits, whose
 // scale would follow, the weights' scale stays too.
 quant::LayerSettings settings_for_shared(quant::LayerSettings settings, const LinearLayer& layer);
+
+// What was chosen for the last of the layers that share their weights, which the report ends with.
+void give_to_all(const SharedWeight& shared, const std::vector<LinearLayer>& layers, quant::Plan& plan, RoundingReport& report);
 
 }  // namespace quasar::tune

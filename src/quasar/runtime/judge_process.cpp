@@ -12,8 +12,8 @@
 #include "quasar/base/printable.hpp"
 #include "quasar/base/system/open_file.hpp"
 #include "quasar/graph/load.hpp"
+#include "quasar/graph/page_out.hpp"
 #include "quasar/runtime/messages.hpp"
-#include "quasar/runtime/weight_bytes.hpp"
 
 namespace quasar::runtime {
 namespace {
@@ -62,7 +62,7 @@ std::string last_words(const std::filesystem::path& errors) {
 class PassingModel {
  public:
   explicit PassingModel(const graph::Model& model) : model_(model) {
-    if (too_large_for_a_message(model)) return;
+    if (graph::too_large_for_a_message(model)) return;
     bytes_ = graph::to_bytes(model);
     name_ = hash_of(std::string_view(bytes_));
   }

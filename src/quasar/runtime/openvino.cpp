@@ -14,9 +14,9 @@
 #include "quasar/base/file.hpp"
 #include "quasar/base/printable.hpp"
 #include "quasar/graph/load.hpp"
+#include "quasar/graph/page_out.hpp"
 #include "quasar/runtime/messages.hpp"
 #include "quasar/runtime/openvino_library.hpp"
-#include "quasar/runtime/weight_bytes.hpp"
 
 namespace quasar::runtime::openvino {
 namespace {
@@ -67,7 +67,7 @@ Handle model_in(const std::filesystem::path& file) {
 }
 
 Handle model_of(const graph::Model& model) {
-  if (too_large_for_a_message(model)) {
+  if (graph::too_large_for_a_message(model)) {
     const TemporaryFolder folder;
     const auto file = folder.path() / "model.onnx";
     graph::save(model, file, graph::ExternalData::always);

@@ -5,19 +5,19 @@
 
 #include "quasar/base/error.hpp"
 #include "quasar/graph/bodies.hpp"
-#include "quasar/graph/fold_scalars.hpp"
 #include "quasar/graph/half_to_float.hpp"
-#include "quasar/graph/hard_sigmoids.hpp"
 #include "quasar/graph/load.hpp"
-#include "quasar/graph/plain_gemm.hpp"
-#include "quasar/graph/plain_scales.hpp"
+#include "quasar/graph/rewrites/fold_scalars.hpp"
+#include "quasar/graph/rewrites/hard_sigmoids.hpp"
+#include "quasar/graph/rewrites/plain_gemm.hpp"
+#include "quasar/graph/rewrites/plain_scales.hpp"
 #include "quasar/ops/parts_of_functions.hpp"
 #include "quasar/runtime/custom_operators.hpp"
-#include "quasar/runtime/fused_operators.hpp"
-#include "quasar/runtime/idle_moves.hpp"
+#include "quasar/runtime/rewrites/fused_operators.hpp"
+#include "quasar/runtime/rewrites/idle_moves.hpp"
+#include "quasar/runtime/rewrites/zero_states.hpp"
 #include "quasar/runtime/rewritten.hpp"
 #include "quasar/runtime/weights_apart.hpp"
-#include "quasar/runtime/zero_states.hpp"
 
 namespace quasar::runtime {
 namespace {

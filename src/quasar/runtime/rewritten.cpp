@@ -6,6 +6,7 @@
 #include "quasar/base/file.hpp"
 #include "quasar/base/temporary_space.hpp"
 #include "quasar/graph/load.hpp"
+#include "quasar/graph/page_out.hpp"
 #include "quasar/graph/repeated_initializers.hpp"
 #include "quasar/graph/share_equal.hpp"
 
@@ -13,9 +14,6 @@ namespace quasar::runtime {
 namespace {
 
 namespace fs = std::filesystem;
-
-// Of weights. Larger models are mapped from files before and after: in memory they would meet only to be compared.
-constexpr size_t most_to_compare = size_t{1} << 30;
 
 // Whether these are the model's nodes and weights, in whatever order, with or without attributes that say what holds anyway.
 bool has_same_graph(const graph::Model& written, const graph::Model& model) {
@@ -35,7 +33,8 @@ graph::Model read_back(const fs::path& file, const graph::Model& model) {
   graph::drop_repeated_initializers(out);
   const fs::path data = file.string() + ".data";
   const bool beside = fs::exists(data);
-  if (beside && fs::file_size(data) > most_to_compare) return out;
+  // Large models are mapped from files before and after: in memory they would meet only to be compared.
+  if (beside && fs::file_size(data) > graph::large_weights) return out;
   graph::share_equal(out, model, beside);
   // With the weights in a file beside it, ONNX Runtime writes a graph in an order of its own even where it changed nothing.
   if (beside && has_same_graph(out, model)) out.nodes = model.nodes;

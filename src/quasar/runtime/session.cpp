@@ -25,7 +25,6 @@
 #include "quasar/runtime/execution_provider.hpp"
 #include "quasar/runtime/messages.hpp"
 #include "quasar/runtime/observe_op.hpp"
-#include "quasar/runtime/weight_bytes.hpp"
 
 namespace quasar::runtime {
 namespace fs = std::filesystem;
@@ -282,12 +281,12 @@ struct Session::Impl {
 };
 
 void Session::Impl::open(const graph::Model& model, const SessionOptions& options) {
-  const size_t size = weight_bytes(model);
+  const size_t size = graph::weight_bytes(model);
   const ModelFacts facts{.beside = size > worth_writing_beside,
                          .observed = model.opsets.contains(observe_domain),
                          .overflowing = options.exact_sums && sums_overflow_here(model),
                          .pairs_stay = has_half_pairs(model)};
-  if (too_large_for_a_message(model)) {
+  if (graph::too_large_for_a_message(model)) {
     const TemporaryFolder folder;  // may go once the session stands: ONNX Runtime holds what it has mapped
     graph::save(model, folder.path() / "model.onnx", graph::ExternalData::always);
     graph::page_out(model);  // the session has its own

@@ -12,6 +12,7 @@
 #include "quasar/base/memory_cap.hpp"
 #include "quasar/base/stopwatch.hpp"
 #include "quasar/base/temporary_space.hpp"
+#include "quasar/graph/page_out.hpp"
 #include "quasar/job/goal_parts.hpp"
 #include "quasar/job/precision.hpp"
 #include "quasar/job/spaces.hpp"
@@ -22,13 +23,6 @@
 
 namespace quasar::tune {
 namespace {
-
-// Of the constants: what a model's file consists of, but for a few kilobytes.
-size_t weight_bytes(const graph::Model& model) {
-  size_t total = 0;
-  for (const auto& [name, tensor] : model.initializers) total += tensor.bytes().size();
-  return total;
-}
 
 double latency_at_pace(const TrialContext& context, const graph::Model& model, const runtime::Device& device) {
   if (context.float_ms <= 0 || !runtime::runs_float(device.library))
@@ -41,7 +35,7 @@ double latency_at_pace(const TrialContext& context, const graph::Model& model, c
 }  // namespace
 
 size_t bytes_of(const graph::Model& model) {
-  const size_t weights = weight_bytes(model);
+  const size_t weights = graph::weight_bytes(model);
   return weights < size_t{2000} << 20 ? graph::to_bytes(model).size() : weights;
 }
 
@@ -211,7 +205,7 @@ search::Outcome run_trial(const TrialContext& context, search::RunningTrial& tri
   const auto scores = score(context, trial, candidate, fallen, loan.device());
   search::Outcome outcome{.user_attributes = {{"config", own.at("config")},
                                               {"quantized_nodes", plan.nodes.size()},
-                                              {"bytes", weight_bytes(candidate)},
+                                              {"bytes", graph::weight_bytes(candidate)},
                                               {"build_s", build_s},
                                               {"score_s", watch.seconds() - build_s}}};
   if (!loan.device().is_cpu()) outcome.user_attributes["device"] = loan.device().name();

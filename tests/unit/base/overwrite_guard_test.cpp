@@ -1,4 +1,4 @@
-#include "quasar/base/overwrite_guard.hpp"
+#include "quasar/base/files/overwrite_guard.hpp"
 
 #include <gtest/gtest.h>
 

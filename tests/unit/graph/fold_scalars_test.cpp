@@ -1,4 +1,4 @@
-#include "quasar/graph/fold_scalars.hpp"
+#include "quasar/graph/rewrites/fold_scalars.hpp"
 
 #include <gtest/gtest.h>
 

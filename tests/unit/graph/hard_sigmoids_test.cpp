@@ -1,4 +1,4 @@
-#include "quasar/graph/hard_sigmoids.hpp"
+#include "quasar/graph/rewrites/hard_sigmoids.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // Attention masks that calibration never saw at work.
-#include "quasar/quant/attention_masks.hpp"
+#include "quasar/quant/placement/attention_masks.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "quasar/quant/kinds/layer_kinds.hpp"
+#include "quasar/quant/layer_kinds.hpp"
 
 #include <gtest/gtest.h>
 

@@ -5,7 +5,7 @@
 
 #include "made_up_statistics.hpp"
 #include "quasar/base/error.hpp"
-#include "quasar/graph/plain_gemm.hpp"
+#include "quasar/graph/rewrites/plain_gemm.hpp"
 #include "quasar/quant/node_names.hpp"
 #include "quasar/quant/promotion.hpp"
 #include "quasar/runtime/session.hpp"

@@ -29,7 +29,7 @@ TEST(PRelu, ProductAndMaximumAreTheSameFunction) {
   for (const auto& slopes : {std::vector<float>{0.25F, 0, -0.5F, 1}, {0.1F}}) {
     const graph::Model model = with_slopes(slopes);
     graph::Model written = model;
-    write_as(written, find_written_as(graph::Index(model), *targets::table().make("ort_cpu"), {}));
+    write_as(written, written_as(graph::Index(model), *targets::table().make("ort_cpu"), {}));
     EXPECT_EQ(count_of(written, "PRelu"), 0U);
     EXPECT_NO_THROW(graph::verify(written, "the test"));
     const runtime::SessionOptions unchanged{.optimization = runtime::Optimization::none};
@@ -40,7 +40,7 @@ TEST(PRelu, ProductAndMaximumAreTheSameFunction) {
 
 TEST(PRelu, ASlopeAboveOneStays) {
   const graph::Model model = with_slopes({0.25F, 1.5F, 0, 0});
-  EXPECT_TRUE(find_written_as(graph::Index(model), *targets::table().make("ort_cpu"), {}).empty());
+  EXPECT_TRUE(written_as(graph::Index(model), *targets::table().make("ort_cpu"), {}).empty());
 }
 
 TEST(PRelu, QuantizedModelsOfOnnxRuntimeHaveNone) {

@@ -4,7 +4,7 @@
 
 #include "made_up_statistics.hpp"
 #include "quasar/base/error.hpp"
-#include "quasar/quant/integer_softmax.hpp"
+#include "quasar/quant/placement/integer_softmax.hpp"
 #include "sample_models.hpp"
 
 namespace quasar::quant {

@@ -1,4 +1,4 @@
-#include "quasar/rounding/branches.hpp"
+#include "quasar/rounding/branches/branches.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "quasar/runtime/fused_operators.hpp"
+#include "quasar/runtime/rewrites/fused_operators.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "quasar/strategy/assignment.hpp"
+#include "quasar/strategy/budget/assignment.hpp"
 
 #include <gtest/gtest.h>
 

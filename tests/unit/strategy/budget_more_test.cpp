@@ -1,11 +1,10 @@
 // What a wider budget would bring, of a problem whose answers are known.
-#include "quasar/strategy/budget_more.hpp"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
 
 #include "quasar/search/models/integer_program.hpp"
+#include "quasar/strategy/budget/more.hpp"
 
 namespace quasar::tune {
 namespace {

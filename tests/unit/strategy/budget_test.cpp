@@ -3,7 +3,7 @@
 
 #include "quasar/job/precision.hpp"
 #include "quasar/search/models/integer_program.hpp"
-#include "quasar/strategy/budget_choices.hpp"
+#include "quasar/strategy/budget/choices.hpp"
 #include "unit/tune/made_up_trials.hpp"
 
 namespace quasar::tune {

@@ -1,7 +1,7 @@
 #include <CLI/CLI.hpp>
 #include <iostream>
 
-#include "quasar/base/special_files.hpp"
+#include "quasar/base/files/special_files.hpp"
 #include "quasar/cli/arguments.hpp"
 #include "quasar/cli/command.hpp"
 #include "quasar/cli/shell.hpp"

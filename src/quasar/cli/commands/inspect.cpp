@@ -6,9 +6,9 @@
 #include <map>
 
 #include "quasar/base/as_written.hpp"
+#include "quasar/base/files/special_files.hpp"
 #include "quasar/base/names.hpp"
 #include "quasar/base/printable.hpp"
-#include "quasar/base/special_files.hpp"
 #include "quasar/cli/arguments.hpp"
 #include "quasar/cli/command.hpp"
 #include "quasar/cli/steps.hpp"

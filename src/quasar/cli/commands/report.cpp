@@ -3,8 +3,8 @@
 #include <iostream>
 
 #include "quasar/base/file.hpp"
+#include "quasar/base/files/special_files.hpp"
 #include "quasar/base/secrets.hpp"
-#include "quasar/base/special_files.hpp"
 #include "quasar/cli/arguments.hpp"
 #include "quasar/cli/command.hpp"
 #include "quasar/cli/standard_output.hpp"

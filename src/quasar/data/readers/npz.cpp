@@ -184,9 +184,7 @@ class Npz : public Reader {
 
  private:
   // An array that only has a customary name may hold what a regression is to answer.
-  bool is_passed_over(const NpyArray& labels) const {
-    return !options_.has("labels") && is_floating(labels.type()) && has_fractions(labels.all());
-  }
+  bool is_passed_over(const NpyArray& labels) const { return !options_.has("labels") && has_fractions(labels); }
 
   // Many labels per sample: of pixels, or of the places of a sequence.
   bool has_targets(const NpyArray& labels) const {

@@ -8,12 +8,13 @@
 #include <string_view>
 
 #include "quasar/base/names.hpp"
+#include "quasar/ops/movers.hpp"
 #include "quasar/ops/op.hpp"
-#include "quasar/quant/attention_masks.hpp"
 #include "quasar/quant/codes/scheme_words.hpp"
 #include "quasar/quant/half/fine_values.hpp"
 #include "quasar/quant/half/half_operators.hpp"
 #include "quasar/quant/half/least_values.hpp"
+#include "quasar/quant/placement/attention_masks.hpp"
 
 namespace quasar::quant {
 namespace {
@@ -26,14 +27,17 @@ constexpr size_t few_numbers = 4;
 
 constexpr std::array<std::string_view, 9> within_one = {"Sigmoid",  "HardSigmoid", "Tanh", "Erf",     "Softmax",
                                                         "Softsign", "Sin",         "Cos",  "HardTanh"};
-// What they write is no larger than what they read.
-constexpr std::array<std::string_view, 33> no_larger = {
-    "Relu",      "Clip",           "Min",        "Max",          "Abs",           "Neg",
-    "MaxPool",   "AveragePool",    "Concat",     "Where",        "GlobalMaxPool", "GlobalAveragePool",
-    "ReduceMax", "ReduceMin",      "ReduceMean", "Mean",         "Reshape",       "Flatten",
-    "Squeeze",   "Unsqueeze",      "Transpose",  "Slice",        "Split",         "Gather",
-    "GatherND",  "Expand",         "Tile",       "DepthToSpace", "Identity",      "SpaceToDepth",
-    "Pad",       "GatherElements", "HardSwish"};
+// What they write is no larger than what they read; neither is what only moves.
+constexpr std::array<std::string_view, 19> no_larger = {"Relu",          "Clip",
+                                                        "Min",           "Max",
+                                                        "Abs",           "Neg",
+                                                        "MaxPool",       "AveragePool",
+                                                        "Concat",        "Where",
+                                                        "Pad",           "GatherElements",
+                                                        "GlobalMaxPool", "GlobalAveragePool",
+                                                        "ReduceMax",     "ReduceMin",
+                                                        "ReduceMean",    "Mean",
+                                                        "HardSwish"};
 
 bool stands_in(const auto& list, const graph::Node& node) {
   return std::ranges::find(list, node.op_type) != list.end();
@@ -153,7 +157,7 @@ class HalfChoice {
     for (const size_t input : half_inputs(node)) read.push_back(size_read(node, input));
     if (read.empty()) return of_unknown_size;
     const double most = *std::ranges::max_element(read);
-    if (stands_in(no_larger, node)) return most;
+    if (ops::only_moves(node) || stands_in(no_larger, node)) return most;
     if (node.is("Sqrt")) return std::sqrt(most);
     if (node.is("Softplus")) return most + 1;
     if (node.is("LeakyRelu") && std::abs(node.real("alpha", 0.01F)) <= 1) return most;

@@ -26,7 +26,7 @@ bool is_any(const graph::Node& node, std::initializer_list<std::string_view> typ
 }
 
 bool carries(const graph::Node& node) {
-  return only_moves(node) || (node.domain.empty() && std::ranges::find(carrying, node.op_type) != carrying.end());
+  return moves_or_joins(node) || (node.domain.empty() && std::ranges::find(carrying, node.op_type) != carrying.end());
 }
 
 class FineSearch {

@@ -5,6 +5,8 @@
 #include <cmath>
 #include <string_view>
 
+#include "quasar/ops/movers.hpp"
+
 namespace quasar::quant {
 namespace {
 
@@ -53,15 +55,10 @@ constexpr std::array<std::string_view, 45> of_all_inputs = {"Conv",
                                                             "LayerNormalization",
                                                             "InstanceNormalization",
                                                             "BatchNormalization"};
-// The others are axes, shapes, indices and factors. ReduceL2 is not among them: its squares are beyond float16 from a norm of 256
-// on.
-constexpr std::array<std::string_view, 22> of_the_first = {
-    "Reshape",    "Flatten",   "Squeeze",      "Unsqueeze",    "Transpose",       "Slice",         "Split",     "Gather",
-    "GatherND",   "Expand",    "Tile",         "DepthToSpace", "Resize",          "Identity",      "ReduceMax", "ReduceMin",
-    "ReduceMean", "ReduceSum", "SpaceToDepth", "ReduceL1",     "ReduceSumSquare", "GatherElements"};
-constexpr std::array<std::string_view, 16> moving = {
-    "Reshape", "Flatten", "Squeeze", "Unsqueeze", "Transpose", "Slice",        "Split",        "Gather",
-    "Expand",  "Tile",    "Pad",     "Identity",  "GatherND",  "DepthToSpace", "SpaceToDepth", "Concat"};
+// Besides what only moves: the others are axes, shapes, indices and factors. ReduceL2 is not among them: its squares are beyond
+// float16 from a norm of 256 on.
+constexpr std::array<std::string_view, 8> of_the_first = {"Resize",    "ReduceMax", "ReduceMin",       "ReduceMean",
+                                                          "ReduceSum", "ReduceL1",  "ReduceSumSquare", "GatherElements"};
 
 constexpr std::array<std::string_view, 30> with_arm_kernel = {"Conv",
                                                               "Gemm",
@@ -101,7 +98,7 @@ std::vector<size_t> half_inputs(const graph::Node& node) {
   if (node.is("Where")) return {1, 2};
   if (node.is("Pad"))
     return node.inputs.size() > 2 && !node.inputs[2].empty() ? std::vector<size_t>{0, 2} : std::vector<size_t>{0};
-  if (std::ranges::find(of_the_first, node.op_type) != of_the_first.end()) return {0};
+  if (ops::only_moves(node) || std::ranges::find(of_the_first, node.op_type) != of_the_first.end()) return {0};
   std::vector<size_t> out;
   if (std::ranges::find(of_all_inputs, node.op_type) == of_all_inputs.end()) return out;
   for (size_t k = 0; k < node.inputs.size(); ++k) {
@@ -119,8 +116,8 @@ bool has_arm_kernel(const graph::Node& node, const graph::Model& model) {
   return node.domain.empty() && std::ranges::find(with_arm_kernel, node.op_type) != with_arm_kernel.end();
 }
 
-bool only_moves(const graph::Node& node) {
-  return node.domain.empty() && std::ranges::find(moving, node.op_type) != moving.end();
+bool moves_or_joins(const graph::Node& node) {
+  return ops::only_moves(node) || node.is("Pad") || node.is("Concat");
 }
 
 bool fits_half(float number) {

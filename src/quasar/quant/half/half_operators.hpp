@@ -26,7 +26,7 @@ std::vector<size_t> half_inputs(const graph::Node& node);
 bool has_arm_kernel(const graph::Node& node, const graph::Model& model);
 
 // Whether the operator moves values, or joins them: where nothing around it is float16, casts for it alone are in vain.
-bool only_moves(const graph::Node& node);
+bool moves_or_joins(const graph::Node& node);
 
 // Whether float16 holds the number with a relative error of at most 2⁻⁸: that of its subnormal numbers, below 6.1e-5, grows.
 bool fits_half(float number);

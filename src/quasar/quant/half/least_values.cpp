@@ -99,7 +99,7 @@ class LeastValues {
              "GlobalMaxPool"}))
       return least;
     if (any({"ReduceSum", "Mul", "Div"})) return least >= 0 ? 0 : nothing;
-    return only_moves(node) && !node.is("Pad") ? least : nothing;
+    return moves_or_joins(node) && !node.is("Pad") ? least : nothing;
   }
 
   static double sum_of(const std::vector<double>& lows) {

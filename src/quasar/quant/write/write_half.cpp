@@ -112,7 +112,7 @@ class HalfWriting {
 
   bool moves_in_vain(const graph::Node& node) const {
     const auto is_half = [&](size_t k) { return half_values_.contains(node.inputs[k]); };
-    return only_moves(node) && std::ranges::none_of(half_inputs(node), is_half) && !feeds_half(node);
+    return moves_or_joins(node) && std::ranges::none_of(half_inputs(node), is_half) && !feeds_half(node);
   }
 
   bool feeds_half(const graph::Node& node) const {

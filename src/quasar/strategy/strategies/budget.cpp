@@ -13,18 +13,16 @@
 #include "quasar/base/digits.hpp"
 #include "quasar/base/names.hpp"
 #include "quasar/job/goal_parts.hpp"
-#include "quasar/job/precision.hpp"
 #include "quasar/job/spaces.hpp"
 #include "quasar/quant/computed_hash.hpp"
-#include "quasar/search/models/integer_program.hpp"
-#include "quasar/strategy/budget_choices.hpp"
-#include "quasar/strategy/budget_costs.hpp"
-#include "quasar/strategy/budget_front.hpp"
-#include "quasar/strategy/budget_loss.hpp"
-#include "quasar/strategy/budget_more.hpp"
-#include "quasar/strategy/budget_space.hpp"
+#include "quasar/strategy/budget/costs.hpp"
+#include "quasar/strategy/budget/front.hpp"
+#include "quasar/strategy/budget/improvements.hpp"
+#include "quasar/strategy/budget/more.hpp"
+#include "quasar/strategy/budget/refusals.hpp"
+#include "quasar/strategy/budget/space.hpp"
+#include "quasar/strategy/budget/story.hpp"
 #include "quasar/strategy/exit_policy.hpp"
-#include "quasar/strategy/repair_notes.hpp"
 #include "quasar/strategy/strategy.hpp"
 
 namespace quasar::tune::strategies {
@@ -67,7 +65,9 @@ class Budgeting {
     if (finding.result.end != search::RunResult::End::interrupted) tell_more(is_late);
     tell_budget_front(context_);
     if (best_) finding.winner = best_->number;
-    finding.story = story();
+    told_.winner = best_ ? &*best_ : context_.study.best();
+    told_.loss = loss_ ? &*loss_ : nullptr;
+    finding.story = budget_story(context_, choices_, told_);
     return finding;
   }
 
@@ -86,7 +86,8 @@ class Budgeting {
       if (problem_.costs[i].name == budget.least) problem_.least = i;
     }
     if (budget.weighs_latency())
-      least_ms_ = told_least_latency(problem_, {most_milliseconds(), context_.trial_context->float_ms}, context_.log);
+      told_.least_ms =
+          told_least_latency(problem_, {most_milliseconds(context_), context_.trial_context->float_ms}, context_.log);
     const std::string reason = try_assignments();
     while (change_one()) {
     }
@@ -163,7 +164,7 @@ class Budgeting {
       if (excess <= 0 && is_new(found->assignment)) return found;
       if (excess <= 0) continue;
       if (++in_a_row < until_tightened || !std::isfinite(excess)) continue;
-      bytes().most -= excess;  // what three and more groups have in common
+      problem_.costs.front().most -= excess;  // of bytes: what three and more groups have in common
       in_a_row = 0;
     }
     why_none_ = "the models of " + std::to_string(most_misses) + " assignments are larger than estimated, or cannot be made";
@@ -188,8 +189,6 @@ class Budgeting {
     }
     return std::nullopt;
   }
-
-  BoundedCost& bytes() { return problem_.costs.front(); }
 
   // Whether its model has values that no model before had. Where time counts, kernels do too.
   bool is_new(const Assignment& assignment) {
@@ -246,31 +245,19 @@ class Budgeting {
   void correct_latency(const Assignment& assignment, const Measures& measures) {
     for (BoundedCost& cost : problem_.costs) {
       const double estimate = cost.name == "latency" ? cost.of(assignment) : 0;
-      const double is = milliseconds_of(measures);
-      if (estimate > 0 && is > 0) cost.most = most_milliseconds() * estimate / is;
+      const double is = milliseconds_of(measures, context_);
+      if (estimate > 0 && is > 0) cost.most = most_milliseconds(context_) * estimate / is;
     }
-  }
-
-  // 0: not measured.
-  double milliseconds_of(const Measures& measures) const {
-    if (measures.contains("latency")) return measures.at("latency");
-    return measures.contains("relative_latency") ? measures.at("relative_latency") * context_.trial_context->float_ms : 0;
-  }
-
-  double most_milliseconds() const {
-    const Budget& budget = *context_.job.budget;
-    const double share = budget.relative_latency ? *budget.relative_latency * context_.trial_context->float_ms : HUGE_VAL;
-    return std::min(budget.milliseconds.value_or(HUGE_VAL), share);
   }
 
   bool note(const Trial& trial, const std::string& step, const Json& parameters) {
     const bool keeps = trial.state == search::State::complete && trial.violation() <= 0;
     const bool better = keeps && (!best_ || is_better(trial, *best_));
     if (better) best_ = trial;
-    steps_.push_back({.name = step,
-                      .trial = trial.number,
-                      .value = trial.values.empty() ? std::nullopt : std::optional(trial.values.front()),
-                      .change = Story::Step::Change{parameters, better}});
+    told_.steps.push_back({.name = step,
+                           .trial = trial.number,
+                           .value = trial.values.empty() ? std::nullopt : std::optional(trial.values.front()),
+                           .change = Story::Step::Change{parameters, better}});
     return better;
   }
 
@@ -324,7 +311,7 @@ class Budgeting {
     const Trial* first = sequence_.find(choices_.base());
     if (first == nullptr || first->state != search::State::complete) return;
     Trial best = *first;
-    for_improvements(best, [&](const Trial& trial, const Json& change) {
+    try_improvements(context_, sequence_, best, [&](const Trial& trial, const Json& change) {
       note(trial, "improve", change);
       if (trial.state == search::State::complete && lost_by(trial, context_) < lost_by(best, context_)) best = trial;
     });
@@ -333,22 +320,8 @@ class Budgeting {
 
   // What costs nothing at run time, one parameter after another in the order of the space.
   void improve() {
-    for_improvements(*best_, [&](const Trial& trial, const Json& change) { note(trial, "improve", change); });
-  }
-
-  // Tries each of them on `best`, which `take` may change.
-  template <class Take>
-  void for_improvements(const Trial& best, const Take& take) {
-    for (const auto& parameter : context_.space.parameters()) {
-      if (parameter.name.starts_with(precision_of("")) || !context_.space.is_active(parameter, best.point)) continue;
-      for (const Json& choice : choices_of(parameter)) {
-        if (choice == *best.point.find(parameter.name)) continue;
-        const std::pair<std::string, Json> change(parameter.name, choice);
-        const Point point = changed(context_.space, best.point, std::span(&change, 1));
-        if (!why_impossible(*context_.trial_context, point).empty()) continue;
-        take(sequence_.evaluate(point, "improve"), Json{{parameter.name, choice}});
-      }
-    }
+    try_improvements(context_, sequence_, *best_,
+                     [&](const Trial& trial, const Json& change) { note(trial, "improve", change); });
   }
 
   void tell_choices() {
@@ -366,52 +339,14 @@ class Budgeting {
     if (is_late || !best_assignment_ || problem_.costs.empty()) return;
     const TrialContext& trials = *context_.trial_context;
     if (makes_cost_small()) {
-      more_ = more_of_loss(problem_, *best_assignment_, *loss_, context_.job.aim.criterion->tolerable_loss);
+      told_.more = more_of_loss(problem_, *best_assignment_, *loss_, context_.job.aim.criterion->tolerable_loss);
     } else {
       const std::map<std::string, CostBound> bounds{
           {"bytes", {context_.job.budget->bytes.value_or(0), static_cast<double>(bytes_of(trials.model))}},
-          {"latency", {most_milliseconds(), trials.float_ms}}};
-      more_ = more_of_costs(problem_, *best_assignment_, *loss_, bounds);
+          {"latency", {most_milliseconds(context_), trials.float_ms}}};
+      told_.more = more_of_costs(problem_, *best_assignment_, *loss_, bounds);
     }
-    for (const Json& one : more_) tell(context_.log, Level::info, in_words_of_more(one));
-  }
-
-  Story story() const {
-    Story out{.strategy = "budget", .steps = steps_};
-    out.budget = {
-        {"bounds", budget_bounds(context_.job.aim, *context_.job.budget)}, {"front", budget_front(context_)}, {"more", more_}};
-    if (least_ms_) out.budget["least_latency_ms"] = *least_ms_;
-    out.in_float = not_in_eight_bits();
-    if (!loss_) return out;
-    std::vector<Story::Sensitivity> list;
-    const graph::Index index(context_.trial_context->model);
-    for (size_t g = 0; g < choices_.groups().nodes.size(); g++) {
-      const std::string& node = choices_.groups().nodes[g].front();
-      Story::Sensitivity one{node, index.node(node)->op_type, {}};
-      for (size_t p = 0; p < choices_.own(g).size(); p++) {
-        if (choices_.name_of(g, p) != in_float)
-          one.measures.emplace_back("error_in_" + choices_.name_of(g, p), loss_->alone(g, p));
-      }
-      list.push_back(std::move(one));
-    }
-    out.sensitivity = std::move(list);
-    out.instrumented_models = 1;
-    return out;
-  }
-
-  std::vector<Story::InFloat> not_in_eight_bits() const {
-    std::vector<Story::InFloat> out;
-    const Trial* const last = best_ ? &*best_ : context_.study.best();
-    if (last == nullptr) return out;
-    for (const Rung& precision : choices_.precisions()) {
-      for (const auto& nodes : choices_.groups().nodes) {
-        for (const auto& node : nodes) {
-          if (precision.choice != quantized && precision_at(last->point, node) == precision.choice)
-            out.push_back({.node = node, .type = precision.name, .why = "best within the budget"});
-        }
-      }
-    }
-    return out;
+    for (const Json& one : told_.more) tell(context_.log, Level::info, in_words_of_more(one));
   }
 
   const StrategyContext& context_;
@@ -426,37 +361,14 @@ class Budgeting {
   bool is_hopeful_ = false;
   std::optional<Trial> best_;  // within the budget
   std::optional<Assignment> best_assignment_;
-  std::vector<Story::Step> steps_;
-  Json more_ = Json::array();       // what a wider budget would bring
-  std::optional<double> least_ms_;  // that any assignment is estimated to take
+  BudgetFacts told_;
   Gaps gaps_;
 };
-
-std::string percent_of(double part, double whole) {
-  return in_digits(100 * part / whole, 3) + " %";
-}
 
 class BudgetStrategy final : public Strategy {
  public:
   Json default_space(const Job& job) const override { return repairs_for(job.target, job.tuning.approach); }
-  void check(const Job& job, const Spaces& spaces) const override {
-    if (!job.budget)
-      throw Error(
-          "strategy budget needs the key budget: what the model may cost, such as budget: {bytes: 0.3} or {latency: 4 ms}");
-    if (spaces.each.size() > 1) throw Error("strategy budget searches one space; give search_space instead of search_spaces");
-    if (job.tuning.approach != Approach::static_ranges)
-      throw Error("strategy budget is for static quantization; leave approach out");
-    const bool small = !job.budget->least.empty();
-    if ((job.aim.criterion && !small) || !job.aim.tolerance.is_null())
-      throw Error(
-          "strategy budget makes the loss as small as the budget allows: accuracy_criterion and search_metric_tolerance would "
-          "have no effect; give budget.accuracy for a cost as small as an accuracy allows, or take strategy repair for the "
-          "fewest operators in float");
-    if (job.speed_gate) throw Error("strategy budget decides itself which operators stay in float; leave speed_gate out");
-    if (job.aim.goals.objectives.size() > 1 || (is_cost(job.aim.goals.objectives.front().metric) && !small))
-      throw Error("strategy budget has one objective, a metric, which is best within the budget; leave objectives out");
-    if (!search::has_integer_solver()) throw search::NoSolver();
-  }
+  void check(const Job& job, const Spaces& spaces) const override { check_budget(job, spaces); }
   Json space_of(const Job& job, const Json& search_space, const graph::Model& model, const quant::Target& target) const override {
     return job.budget ? with_precisions(*job.budget, search_space, model, target) : search_space;
   }
@@ -473,22 +385,7 @@ class BudgetStrategy final : public Strategy {
     return {{"budget", out}};
   }
 
-  // The smallest model that this could make must fit.
-  void expect_possible(const Beginning& begin) const override {
-    const Budget& budget = *begin.job.budget;
-    const double whole_ms = begin.float_ms;
-    if (budget.milliseconds && *budget.milliseconds > whole_ms)
-      throw Error("budget.latency is " + in_digits(*budget.milliseconds) +
-                  " ms, more than the float model takes here: " + in_digits(whole_ms) + " ms");
-    if (!budget.bytes) return;
-    const BudgetChoices choices(budget, begin.job.spaces.front(), begin.space, begin.model, begin.target);
-    const double least = bytes_at(choices.point_of(choices.smallest()), begin.space, begin.variants, begin.target);
-    if (least <= *budget.bytes) return;
-    const double whole = begin.float_bytes;
-    throw Error("budget.bytes is " + in_digits(*budget.bytes, 10) + " bytes (" + percent_of(*budget.bytes, whole) +
-                " of float), but the smallest model has " + in_digits(least, 10) + " (" + percent_of(least, whole) +
-                "), and float " + in_digits(whole, 10));
-  }
+  void expect_possible(const Beginning& begin) const override { expect_budget_possible(begin); }
 
   Finding run(const StrategyContext& context) const override { return Budgeting(context).run(); }
 };
