@@ -191,10 +191,14 @@ void on_costs(const Json& contents, Json& out) {
     out.push_back("The quantized model is larger than float: " + in_digits(bytes("/best")) + " bytes against " +
                   in_digits(bytes("/baseline")) + ".");
   if (result.value("faster", Json()) != false) return;
-  const double before = result.value(Pointer("/baseline/latency_ms/median"), 0.0);
-  const double after = result.value(Pointer("/best/latency_ms/median"), 0.0);
+  const double time = result.value(Pointer("/best/time_of_float/value"), 1.0);
+  const Json on_all = result.value(Pointer("/best/time_of_float/on_all"), Json());
   std::string text =
-      "The quantized model is not faster than float here: " + in_digits(after) + " against " + in_digits(before) + " ms.";
+      "The quantized model is not faster than float here: it takes " + in_digits(time, 3) + " × as long on one thread";
+  if (!on_all.is_null())
+    text +=
+        ", " + in_digits(on_all.value("value", 1.0), 3) + " × on all " + std::to_string(on_all.value("threads", 1)) + " cores";
+  text += ".";
   const bool gated = result.contains("speed_gate");
   out.push_back(text + (gated
                             ? " Operators that are faster in float are there already; it is smaller, which may be what you want."

@@ -39,12 +39,20 @@ Json params_json(const search::Trial& trial) {
   return out;
 }
 
+Json ratio_json(const runtime::Ratio& ratio) {
+  return {{"value", ratio.median}, {"low", ratio.low}, {"high", ratio.high}};
+}
+
 Json best_json(const tune::Winner& best) {
   Json out{{"trial", best.trial.number}, {"model", "best.onnx"}, {"params", params_json(best.trial)}};
   const Json measured = measured_json(best);
   out.update(measured);
-  out["time_of_float"] = {
-      {"value", best.speed.of_float.median}, {"low", best.speed.of_float.low}, {"high", best.speed.of_float.high}};
+  out["time_of_float"] = ratio_json(best.speed.of_float);
+  out["time_of_float"]["float_ms"] = best.speed.in_float.median_ms;
+  if (best.speed.on_all) {
+    out["time_of_float"]["on_all"] = ratio_json(*best.speed.on_all);
+    out["time_of_float"]["on_all"]["threads"] = cores();
+  }
   if (!best.speed.operators.is_null()) out["operator_costs"] = best.speed.operators;
   out["answers"] = tune::to_json(best.quality);
   out["needs"] = best.needs;
@@ -283,6 +291,8 @@ std::string result_table(const tune::Aim& aim, const tune::Summary& summary) {
   const runtime::Ratio& time = summary.best->speed.of_float;
   text += row("latency, ms", {shown(summary.baseline.latency.median_ms), "", shown(summary.best->latency.median_ms),
                               "[" + in_digits(time.low, 3) + ", " + in_digits(time.high, 3) + "] × float"});
+  if (const auto& on_all = summary.best->speed.on_all)
+    text += row("on all " + std::to_string(cores()) + " cores", {"", "", "", in_digits(on_all->median, 3) + " × float"});
   for (const auto& sentence : sureness(tune::to_json(summary.best->evidence))) text += "  " + sentence + "\n";
   return text + front_table(aim, summary);
 }

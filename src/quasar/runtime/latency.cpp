@@ -80,6 +80,18 @@ bool all_settled(const std::vector<std::vector<double>>& times) {
          });
 }
 
+// On several threads, once those of the model before have gone to sleep.
+double ms_in_a_row(const Runner& session, const data::Sample& sample) {
+  constexpr double others_wait = 0.04, counted = 0.03;
+  const Stopwatch watch;
+  do session.run(sample);
+  while (watch.seconds() < others_wait);
+  std::vector<double> times;
+  do times.push_back(run_ms(session, sample));
+  while (watch.seconds() < others_wait + counted);
+  return median_of(std::move(times));
+}
+
 }  // namespace
 
 std::vector<std::vector<double>> times_in_turn(std::span<const graph::Model* const> models, const data::Dataset& samples,
@@ -87,14 +99,16 @@ std::vector<std::vector<double>> times_in_turn(std::span<const graph::Model* con
   const std::vector<data::Sample> held = first_samples(samples);
   std::vector<Runner> sessions;
   const Device timed_on = has_times(device.library) ? device : Device();
-  for (const graph::Model* model : models) sessions.emplace_back(*model, RunnerOptions{.device = timed_on, .exact_sums = false});
+  for (const graph::Model* model : models) {
+    sessions.emplace_back(*model, RunnerOptions{.device = timed_on, .exact_sums = false, .threads = effort.threads});
+  }
   std::vector<std::vector<double>> times(models.size());
   const Stopwatch watch;
   const auto time_left = [&](double seconds) { return watch.seconds() < seconds; };
   for (size_t i = 0; i < warm_up_runs && (i == 0 || time_left(effort.seconds / 2)); ++i) {
     for (size_t k = 0; k < sessions.size(); ++k) times[k].push_back(run_ms(sessions[k], held[i % held.size()]));
   }
-  const bool twice = run_twice(times);
+  const bool twice = effort.threads == 1 && run_twice(times);
   for (auto& of_model : times) of_model.clear();
   const auto enough = [&] {
     const size_t turns = times.front().size();
@@ -104,8 +118,9 @@ std::vector<std::vector<double>> times_in_turn(std::span<const graph::Model* con
   };
   for (size_t i = 0; !enough(); ++i) {
     for (size_t k = 0; k < sessions.size(); ++k) {
-      const double first = run_ms(sessions[k], held[i % held.size()]);
-      times[k].push_back(twice ? run_ms(sessions[k], held[i % held.size()]) : first);
+      const data::Sample& sample = held[i % held.size()];
+      const double first = effort.threads > 1 ? ms_in_a_row(sessions[k], sample) : run_ms(sessions[k], sample);
+      times[k].push_back(twice ? run_ms(sessions[k], sample) : first);
     }
   }
   return times;

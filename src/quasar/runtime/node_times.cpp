@@ -1,5 +1,6 @@
 #include "quasar/runtime/node_times.hpp"
 
+#include <algorithm>
 #include <optional>
 
 #include "quasar/base/error.hpp"
@@ -16,6 +17,8 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr size_t runs_to_warm_up = 2, samples_in_turn = 8;
+constexpr double least_row =
+    0.12;  // several times as long as another model's threads wait for work, so that medians do not see it
 
 // The node of the written model that a node of the optimized graph works for; nullptr: not to be seen from it alone.
 class Owners {
@@ -91,9 +94,10 @@ std::map<std::string, std::string> owners_of(const graph::Model& written, const 
 // A model that is opened to be profiled.
 class Profiled {
  public:
-  explicit Profiled(const graph::Model& model) : model_(model) {
+  Profiled(const graph::Model& model, int threads) : model_(model) {
     SessionOptions options;
     options.exact_sums = false;
+    options.threads = threads;
     options.profile = folder_.path() / "profile";
     options.save_optimized = folder_.path() / "optimized.onnx";
     session_.emplace(model, options);
@@ -139,15 +143,24 @@ std::vector<NodeTimes> node_times(std::span<const graph::Model* const> models, c
                                   const Effort& effort) try {
   if (samples.size() == 0) throw Error("times of nodes need at least one sample, but " + samples.source() + " has none");
   std::vector<std::unique_ptr<Profiled>> profiled;
-  for (const graph::Model* model : models) profiled.push_back(std::make_unique<Profiled>(*model));
+  for (const graph::Model* model : models) profiled.push_back(std::make_unique<Profiled>(*model, effort.threads));
   std::vector<data::Sample> held;
   for (size_t i = 0; i < std::min(samples.size(), samples_in_turn); i++) held.push_back(samples.at(i));
-  const Stopwatch watch;
-  const auto enough = [&](size_t runs) {
-    return watch.seconds() >= effort.seconds || (runs >= effort.turns + runs_to_warm_up && watch.seconds() >= effort.at_least);
+  // In turns, for so many seconds.
+  const auto run = [&](std::span<const std::unique_ptr<Profiled>> some, double at_least, double seconds) {
+    const Stopwatch watch;
+    const auto enough = [&](size_t runs) {
+      return watch.seconds() >= seconds || (runs >= effort.turns + runs_to_warm_up && watch.seconds() >= at_least);
+    };
+    for (size_t i = 0; i < 1 || !enough(i); i++) {
+      for (const auto& one : some) one->run(held[i % held.size()]);
+    }
   };
-  for (size_t i = 0; i < 1 || !enough(i); i++) {
-    for (const auto& one : profiled) one->run(held[i % held.size()]);
+  if (effort.threads == 1) {
+    run(profiled, effort.at_least, effort.seconds);
+  } else {
+    for (const auto& one : profiled)
+      run({&one, 1}, std::max(effort.at_least, least_row), effort.seconds / static_cast<double>(profiled.size()));
   }
   std::vector<NodeTimes> out;
   for (const auto& one : profiled) out.push_back(one->times());

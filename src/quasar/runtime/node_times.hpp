@@ -12,7 +12,7 @@
 
 namespace quasar::runtime {
 
-// In microseconds, the median of several runs on one thread.
+// In microseconds, the median of several runs.
 struct NodeTimes {
   std::map<std::string, double>
       nodes;       // by name, of the model as it was written; those without a kernel of their own are left out
@@ -20,9 +20,9 @@ struct NodeTimes {
 };
 
 // One after the other of the given models, in turns over the samples, so that what else the machine does meets all of them; all
-// of effort's turns, whatever is settled. A fusion counts for the node that it has its type from (of Conv and Relu, the Conv).
-// What ONNX Runtime adds, such as changes of layout, counts for the node that it is made for. Throws Error without samples, and
-// when ONNX Runtime cannot open a model.
+// of effort's turns, whatever is settled. On several threads each model makes its runs in a row (runtime/latency.hpp says why). A
+// fusion counts for the node that it has its type from (of Conv and Relu, the Conv). What ONNX Runtime adds, such as changes of
+// layout, counts for the node that it is made for. Throws Error without samples, and when ONNX Runtime cannot open a model.
 std::vector<NodeTimes> node_times(std::span<const graph::Model* const> models, const data::Dataset& samples,
                                   const Effort& effort = {.turns = 20, .seconds = 10, .at_least = 0});
 

@@ -17,7 +17,7 @@ Opened opened(const graph::Model& model, const RunnerOptions& options) {
     case Library::qnn_htp:
       return std::make_unique<JudgedModel>(qnn_htp::processes(), model, options.at_once);
     default:
-      return Session(model, {.device = options.device, .exact_sums = options.exact_sums});
+      return Session(model, {.threads = options.threads, .device = options.device, .exact_sums = options.exact_sums});
   }
 }
 

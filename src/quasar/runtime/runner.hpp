@@ -17,6 +17,7 @@ struct RunnerOptions {
   Device device = {};
   bool exact_sums = true;  // SessionOptions::exact_sums; others have no such choice
   size_t at_once = 1;      // so many runs may compute at the same time without waiting for each other, one thread each
+  int threads = 1;         // within a run of ONNX Runtime; other libraries have one
 };
 
 // run() may be called from several threads at once.

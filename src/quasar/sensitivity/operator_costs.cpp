@@ -20,9 +20,10 @@ std::string paired(const std::string& name) {
 }  // namespace
 
 OperatorCosts operator_costs(const graph::Model& model, const graph::Model& quantized, const data::Dataset& samples,
-                             double seconds) {
+                             double seconds, int threads) {
   const std::array models{&model, &quantized};
-  const auto times = runtime::node_times(models, samples, {.turns = 20, .seconds = seconds, .at_least = 0.03});
+  const auto times =
+      runtime::node_times(models, samples, {.turns = 20, .seconds = seconds, .at_least = 0.03, .threads = threads});
   OperatorCosts out{.operators = {}, .entering = {}, .leaving = {}, .in_float = times[0].run, .quantized = times[1].run};
   const graph::Index before(model);
   for (const auto& [name, time] : times[0].nodes) out.operators[name].in_float += time;

@@ -10,7 +10,7 @@
 
 namespace quasar::tune {
 
-// Microseconds of one run on one thread, as runtime::node_times() measures them.
+// Microseconds of one run, as runtime::node_times() measures them.
 struct OperatorCost {
   double in_float = 0;
   double quantized = 0;  // in the quantized model, where it may stay in float
@@ -25,7 +25,7 @@ struct OperatorCosts {
 
 // `quantized`: `model` as quant::apply() or quant::written() made it. Throws as runtime::node_times().
 OperatorCosts operator_costs(const graph::Model& model, const graph::Model& quantized, const data::Dataset& samples,
-                             double seconds = 10);
+                             double seconds = 10, int threads = 1);
 
 // {float_us, quantized_us, entering_us, leaving_us, operators: [{node, type, float_us, quantized_us}]}: those that lose most by
 // being quantized first. entering, leaving: of all values that become codes, and float again.

@@ -1,16 +1,17 @@
 #include "quasar/tune/measure_speed.hpp"
 
 #include <algorithm>
-#include <functional>
 
 #include "quasar/base/digits.hpp"
 #include "quasar/base/error.hpp"
+#include "quasar/base/machine.hpp"
 #include "quasar/base/stopwatch.hpp"
 #include "quasar/job/precision.hpp"
 #include "quasar/quant/dynamic_nodes.hpp"
 #include "quasar/quant/standalone.hpp"
 #include "quasar/sensitivity/cheapest_float.hpp"
 #include "quasar/strategy/exit_policy.hpp"
+#include "quasar/tune/all_cores.hpp"
 #include "quasar/tune/idle_forms.hpp"
 
 namespace quasar::tune {
@@ -22,6 +23,9 @@ constexpr double limit_for_all = 200, share_of_limit = 0.1, share_of_short_limit
 constexpr double seconds_for_operators = 4;
 constexpr runtime::Effort to_choose{.turns = 12, .seconds = 4, .at_least = 0.3},
     to_decide{.turns = 100, .seconds = 8, .at_least = 0.6};
+
+constexpr size_t turns_on_all = 6;
+constexpr double seconds_on_all = 4;
 // A change of form may cost more than its kernel: layouts change with it.
 constexpr double prices_of_conversions[] = {1, 10};
 
@@ -67,10 +71,12 @@ class Measuring {
       best = fastest(known, best).form;
     }
     SpeedGate out = decided(best);
+    std::set<std::string> in_float = out.regions.empty() ? std::set<std::string>{} : forms_[best].in_float;
+    if (!is_late()) look_at_all_cores(out, in_float);
     out.saturation = saturation;
     if (!saturation.empty()) out.told += "; with int8 weights in convolutions of few products (saturation: " + saturation + ")";
-    spare_faster_forms(out, forms_[best].in_float);
-    if (!is_late()) leave_out_slow_forms(out, forms_[best].in_float);
+    spare_faster_forms(out, in_float);
+    if (!is_late()) leave_out_slow_forms(out, out.regions.empty() ? std::set<std::string>{} : in_float);
     return out;
   }
 
@@ -101,7 +107,7 @@ class Measuring {
   SpeedGate unmeasured(const std::string& saturation) {
     SpeedGate out{.saturation = saturation, .told = "nothing is measured: time_limit leaves too little time for it"};
     if (slow_.empty() || !planned(words_, slow_)) return out;
-    out.regions = regions_of(slow_);
+    out.regions = regions_of(graph_->model, slow_);
     out.told += "; operators in float, as their integer kernels are known to be slower: " + std::to_string(slow_.size());
     return out;
   }
@@ -186,11 +192,9 @@ class Measuring {
       models.push_back(variants_.build(found->config, found->plan).model);
     }
     if (models.empty()) return;
-    std::vector<const graph::Model*> all{&prepared_.model};
-    for (const auto& model : models) all.push_back(&model);
-    const Times times = times_of(all, to_choose);
+    const auto ratios = ratios_of(models);
     for (size_t i = 0; i < names.size(); i++) {
-      const double of_float = runtime::ratio_of(times[i + 1], times[0]).median;
+      const double of_float = ratios[i].median;
       if (of_float * *job_.speed_gate >= gate.gated) continue;
       gate.regions.clear();
       gate.gated = gate.planned;
@@ -203,8 +207,7 @@ class Measuring {
 
   // Those that the spaces offer, with the same operators in float: a form that is slower than float beyond noise, and than the
   // first form, is not worth a trial.
-  void leave_out_slow_forms(SpeedGate& gate, const std::set<std::string>& in_float) {
-    const std::set<std::string> held = gate.regions.empty() ? std::set<std::string>{} : in_float;
+  void leave_out_slow_forms(SpeedGate& gate, const std::set<std::string>& held) {
     const auto first = planned(words_, held);
     std::map<std::string, size_t> places{{first ? first->hash : "", 0}};  // by hash; 0: the first form
     std::map<std::string, size_t> place_of;                               // by name
@@ -221,23 +224,22 @@ class Measuring {
       if (is_new) models.push_back(variants_.build(found->config, found->plan).model);
     }
     if (place_of.empty()) return;
-    gate.form_times[Spaces::form_of(prepared_.spaces.calibration.front())] = gate.gated;
-    std::vector<const graph::Model*> all{&prepared_.model};
-    for (const auto& model : models) all.push_back(&model);
-    const Times times = models.empty() ? Times{} : times_of(all, to_choose);
+    const double usual = slower_on_all_ ? std::max(gate.gated, *gate.on_all) : gate.gated;
+    gate.form_times[Spaces::form_of(prepared_.spaces.calibration.front())] = usual;
+    auto ratios = ratios_of(models);
+    ratios.insert(ratios.begin(), {.median = usual, .low = usual, .high = usual});
     for (const auto& [name, place] : place_of) {
-      const runtime::Ratio of_float =
-          place == 0 ? runtime::Ratio{gate.gated, gate.gated, gate.gated} : runtime::ratio_of(times[place], times[0]);
+      const runtime::Ratio& of_float = ratios[place];
       tell(log_, Level::debug, "form " + name + ": " + in_digits(of_float.median, 3) + " × the float model's time");
       gate.form_times[name] = of_float.median;
-      if (of_float.low <= form_noise || of_float.median <= gate.gated) continue;
+      if (of_float.low <= form_noise || of_float.median <= usual) continue;
       gate.slower_forms.insert(name);
       gate.told += "; form " + name + " is left out: it takes " + in_digits(of_float.median, 3) + " ×";
     }
   }
 
-  OperatorCosts costs_of(const Form& form) const {
-    return operator_costs(prepared_.model, form.model, samples(), share_ * seconds_for_operators);
+  OperatorCosts costs_of(const Form& form, int threads = 1) const {
+    return operator_costs(prepared_.model, form.model, samples(), share_ * seconds_for_operators, threads);
   }
 
   // What operators cost in the form that they have there.
@@ -260,6 +262,15 @@ class Measuring {
       in_float.insert(slow_.begin(), slow_.end());
       add(std::move(in_float));
     }
+  }
+
+  std::vector<runtime::Ratio> ratios_of(const std::vector<graph::Model>& models) const {
+    if (models.empty()) return {};
+    std::vector<const graph::Model*> all{&prepared_.model};
+    for (const auto& model : models) all.push_back(&model);
+    runtime::Effort effort = to_choose;
+    effort.seconds *= share_;
+    return beside_float(all, samples(), effort, *job_.speed_gate, job_.devices.front());
   }
 
   using Times = std::vector<std::vector<double>>;
@@ -305,33 +316,47 @@ class Measuring {
   SpeedGate decided(size_t best) const {
     const Times times = times_of(best == 0 ? std::vector<size_t>{0} : std::vector<size_t>{0, best}, to_decide);
     SpeedGate out = decide_speed(times, *job_.speed_gate, forms_[best].in_float.size());
-    if (out.gated < out.planned) out.regions = regions_of(forms_[best].in_float);
+    if (out.gated < out.planned) out.regions = regions_of(graph_->model, forms_[best].in_float);
     return out;
   }
 
-  // Neighbours are in one region.
-  std::map<std::string, std::vector<std::string>> regions_of(const std::set<std::string>& nodes) const {
-    const graph::Index index(graph_->model);
-    std::map<std::string, std::string> first;  // node -> the first of its region, in topological order
-    const std::function<std::string(const std::string&)> root = [&](const std::string& name) {
-      return first.at(name) == name ? name : root(first.at(name));
-    };
-    std::vector<std::string> order;
-    for (const auto& node : graph_->model.nodes) {
-      if (!nodes.contains(node.name)) continue;
-      order.push_back(node.name);
-      first[node.name] = node.name;
-      for (const auto& input : node.inputs) {
-        const graph::Node* producer = index.producer(input);
-        if (producer == nullptr || !first.contains(producer->name)) continue;
-        const std::string a = root(node.name), b = root(producer->name);
-        const bool a_first = std::ranges::find(order, a) < std::ranges::find(order, b);
-        first[a_first ? b : a] = a_first ? a : b;
-      }
+  // One thread decides, as float gains more of a second one. Where that makes the model slower than float on all cores, what
+  // operators cost there says which others would better stay in float, and what is slower on neither is taken.
+  void look_at_all_cores(SpeedGate& gate, std::set<std::string>& in_float) {
+    const int threads = static_cast<int>(cores());
+    if (threads == 1) return;
+    const size_t now = std::ranges::find(forms_, in_float, &Form::in_float) - forms_.begin();
+    const runtime::Ratio of_float = [&] {
+      const Times times = times_of(std::vector<size_t>{now}, on_all_cores(turns_on_all, seconds_on_all));
+      return runtime::ratio_of(times[1], times[0]);
+    }();
+    gate.on_all = of_float.median;
+    tell(log_, Level::debug, "on all cores: " + in_digits(of_float.median, 3) + " × the float model's time");
+    slower_on_all_ = is_slower(of_float, *job_.speed_gate);
+    if (!slower_on_all_) return;
+    gate.told += "; on all " + std::to_string(threads) + " cores it takes " + in_digits(of_float.median, 3) + " ×";
+    add_cheapest(costs_of(forms_[now], threads));
+    std::vector<size_t> forms;
+    for (size_t i = 0; i < forms_.size(); i++) {
+      auto found = planned(words_, forms_[i].in_float);
+      if (forms_[i].model.nodes.empty()) forms_[i].model = variants_.build(found->config, found->plan).model;
+      forms.push_back(i);
     }
-    std::map<std::string, std::vector<std::string>> out;
-    for (const auto& name : order) out[root(name)].push_back(name);
-    return out;
+    const Times one = times_of(forms, to_choose), all = times_of(forms, on_all_cores(turns_on_all, seconds_on_all));
+    std::vector<double> on_one, on_all;
+    for (size_t i = 1; i < one.size(); i++) {
+      on_one.push_back(runtime::ratio_of(one[i], one[0]).median);
+      on_all.push_back(runtime::ratio_of(all[i], all[0]).median);
+    }
+    const auto found = fast_on_both(on_one, on_all, *job_.speed_gate);
+    if (!found || runtime::ratio_of(all[*found + 1], all[now + 1]).high >= 1) return;
+    slower_on_all_ = false;
+    in_float = forms_[*found].in_float;
+    gate.regions = regions_of(graph_->model, in_float);
+    gate.gated = on_one[*found];
+    gate.on_all = on_all[*found];
+    gate.told += ", and with " + std::to_string(in_float.size()) + " in float " + in_digits(on_all[*found], 3) + " × there and " +
+                 in_digits(on_one[*found], 3) + " × on one: these stay in float";
   }
 
   const Job& job_;
@@ -346,6 +371,7 @@ class Measuring {
   std::shared_ptr<const Variant> graph_;
   quant::Plan plan_;
   std::set<std::string> slow_;  // operators whose integer kernels are known to be slower
+  bool slower_on_all_ = false;  // than float: what was decided, with as many threads as there are cores
   std::set<std::string> hashes_;
   std::vector<Form> forms_;  // the first: as planned
 };

@@ -1,5 +1,8 @@
 #include "quasar/tune/speed_gate.hpp"
 
+#include <algorithm>
+#include <functional>
+
 #include "quasar/base/digits.hpp"
 #include "quasar/runtime/latency.hpp"
 #include "quasar/studies/attributes.hpp"
@@ -24,6 +27,30 @@ SpeedGate decide_speed(const std::vector<std::vector<double>>& times, double fac
   return out;
 }
 
+std::map<std::string, std::vector<std::string>> regions_of(const graph::Model& model, const std::set<std::string>& nodes) {
+  const graph::Index index(model);
+  std::map<std::string, std::string> first;  // node -> the first of its region
+  const std::function<std::string(const std::string&)> root = [&](const std::string& name) {
+    return first.at(name) == name ? name : root(first.at(name));
+  };
+  std::vector<std::string> order;
+  for (const auto& node : model.nodes) {
+    if (!nodes.contains(node.name)) continue;
+    order.push_back(node.name);
+    first[node.name] = node.name;
+    for (const auto& input : node.inputs) {
+      const graph::Node* producer = index.producer(input);
+      if (producer == nullptr || !first.contains(producer->name)) continue;
+      const std::string a = root(node.name), b = root(producer->name);
+      const bool a_first = std::ranges::find(order, a) < std::ranges::find(order, b);
+      first[a_first ? b : a] = a_first ? a : b;
+    }
+  }
+  std::map<std::string, std::vector<std::string>> out;
+  for (const auto& name : order) out[root(name)].push_back(name);
+  return out;
+}
+
 Json to_json(const SpeedGate& gate) {
   return {{"regions", gate.regions},
           {"planned", gate.planned},
@@ -32,12 +59,14 @@ Json to_json(const SpeedGate& gate) {
           {"slower_forms", gate.slower_forms},
           {"idle_forms", gate.idle_forms},
           {"saturation", gate.saturation},
+          {"on_all", gate.on_all ? Json(*gate.on_all) : Json()},
           {"told", gate.told}};
 }
 
 std::optional<SpeedGate> decided_speed(const search::Study& study) {
   const Json facts = study.user_attributes().value(speed_attribute, Json());
   if (facts.is_null()) return std::nullopt;
+  const Json on_all = facts.value("on_all", Json());
   return SpeedGate{.regions = facts.at("regions"),
                    .planned = facts.at("planned"),
                    .gated = facts.at("gated"),
@@ -45,6 +74,7 @@ std::optional<SpeedGate> decided_speed(const search::Study& study) {
                    .slower_forms = facts.value("slower_forms", std::set<std::string>{}),
                    .idle_forms = facts.value("idle_forms", std::set<std::string>{}),
                    .saturation = facts.value("saturation", ""),
+                   .on_all = on_all.is_null() ? std::nullopt : std::optional(on_all.get<double>()),
                    .told = facts.at("told")};
 }
 

@@ -13,6 +13,7 @@ struct SpeedGate {
   std::set<std::string> slower_forms = {};        // than float and the first of them
   std::set<std::string> idle_forms = {};          // that quantize hardly anything with the regions in float
   std::string saturation = {};                    // that all points have (quant/codes/code_limits.hpp); "": their own
+  std::optional<double> on_all = {};              // as `gated`, with as many threads as there are cores; nullopt: not measured
   std::string told;                               // what was decided and why, in words
 };
 
@@ -21,6 +22,9 @@ Json to_json(const SpeedGate& gate);
 // What these times say (runtime::times_in_turn() of the float model, as planned and, where there is one, with `operators` more in
 // float): the latter counts if it is faster than as planned by this factor at least, and beyond noise. Without regions.
 SpeedGate decide_speed(const std::vector<std::vector<double>>& times, double factor, size_t operators);
+
+// These operators, neighbours together, by the first of them in topological order.
+std::map<std::string, std::vector<std::string>> regions_of(const graph::Model& model, const std::set<std::string>& nodes);
 
 // What stands in the study; nullopt: nothing was decided for it.
 std::optional<SpeedGate> decided_speed(const search::Study& study);

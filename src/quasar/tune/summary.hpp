@@ -16,6 +16,7 @@
 #include "quasar/search/run.hpp"
 #include "quasar/strategy/story.hpp"
 #include "quasar/trial/quality.hpp"
+#include "quasar/tune/all_cores.hpp"
 #include "quasar/tune/evidence.hpp"
 #include "quasar/tune/flips.hpp"
 #include "quasar/tune/layer_facts.hpp"
@@ -39,10 +40,13 @@ struct Measured {
 // The winner beside the float model, both run in turns.
 struct Speed {
   runtime::Latency in_float = {};
-  runtime::Ratio of_float = {};  // how many times as long as the float model a run takes
-  bool counts = true;            // false: the model is for another processor
-  Json operators = nullptr;      // what they cost (operator_costs.hpp); null: not measured
-  bool faster() const { return of_float.high < 1; }
+  runtime::Ratio of_float = {};               // how many times as long as the float model a run takes on one thread
+  std::optional<runtime::Ratio> on_all = {};  // the same with as many threads as there are cores; nullopt: not measured
+  bool counts = true;                         // false: the model is for another processor
+  Json operators = nullptr;                   // what they cost (operator_costs.hpp); null: not measured
+  static constexpr double as_fast_as = 1.02;  // within noise
+  bool slower_on_all() const { return on_all && is_slower(*on_all, as_fast_as); }
+  bool faster() const { return of_float.high < 1 && !slower_on_all(); }
 };
 
 struct Winner : Measured {

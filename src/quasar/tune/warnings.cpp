@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "quasar/base/digits.hpp"
+#include "quasar/base/machine.hpp"
 #include "quasar/base/names.hpp"
 
 namespace quasar::tune {
@@ -51,13 +52,20 @@ void warn_of_costs(Summary& summary, const runtime::Device& device, const Log& l
          "the best model is larger than float: " + std::to_string(best.bytes) + " bytes, float " +
              std::to_string(summary.baseline.bytes));
   if (best.speed.faster() || !best.speed.counts) return;
+  const auto ratio = [](const runtime::Ratio& time) {
+    return in_digits(time.median, 3) + " times as long, 95 % interval " + in_digits(time.low, 3) + " to " +
+           in_digits(time.high, 3);
+  };
+  if (best.speed.of_float.high < 1)
+    return warn(summary, log,
+                "the best model is faster than float on one thread, and slower on all " + std::to_string(cores()) +
+                    " cores, of which float gains more (" + ratio(*best.speed.on_all) + ")");
   const bool unsure = best.speed.of_float.low < 1;
   std::string text =
       std::string(unsure ? "it is not sure that the best model is faster than float on this machine, which is busy: "
                          : "the best model is not faster than float on this machine: ") +
       in_digits(best.latency.median_ms, 3) + " ms, float " + in_digits(best.speed.in_float.median_ms, 3) + " (" +
-      in_digits(best.speed.of_float.median, 3) + " times as long, 95 % interval " + in_digits(best.speed.of_float.low, 3) +
-      " to " + in_digits(best.speed.of_float.high, 3) + ")";
+      ratio(best.speed.of_float) + ")";
   const std::vector<std::string> slower = slower_operators(best.speed);
   if (!slower.empty()) text += "; what loses most: " + joined(slower);
   if (!device.is_cpu() && device.library == runtime::Library::onnxruntime)

@@ -21,6 +21,7 @@
 #include "quasar/runtime/oldest_release.hpp"
 #include "quasar/sensitivity/operator_costs.hpp"
 #include "quasar/trial/recall.hpp"
+#include "quasar/tune/all_cores.hpp"
 #include "quasar/tune/prepared_job.hpp"
 
 namespace quasar::tune {
@@ -74,6 +75,23 @@ const graph::Model& float_of_users(const TrialContext& context) {
   }
 }
 
+// Of the second model's time to the first one's; nullopt where it is not known before the end.
+std::optional<runtime::Ratio> ratio_on_all_cores(const std::array<const graph::Model*, 2>& models, const TrialContext& context,
+                                                 const Closing& closing) {
+  constexpr size_t turns = 8;
+  constexpr double seconds = 8;
+  std::optional<runtime::Ratio> out;
+  try {
+    const CancelScope scope(closing.limit);
+    or_warn(closing, "how fast the best model is on all cores", [&] {
+      const auto times = runtime::times_in_turn(models, context.samples, on_all_cores(turns, seconds), context.devices.first());
+      out = runtime::ratio_of(times[1], times[0]);
+    });
+  } catch (const Cancelled&) {
+  }
+  return out;
+}
+
 // The winner's latency, and its speed beside the model as it came, which is what users have. Of a search that was interrupted or
 // whose time is up, within half a second.
 void measure_speed_of(Winner& winner, const TrialContext& context, const graph::Model& model, const Closing& closing) {
@@ -94,6 +112,7 @@ void measure_speed_of(Winner& winner, const TrialContext& context, const graph::
                   .of_float = runtime::ratio_of(times[1], times[0]),
                   .counts = context.target.timed_here() || is_in_own_library(context)};
   if (!context.devices.first().is_cpu() || closing.limit.stop_requested()) return;
+  if (winner.speed.counts && cores() > 1) winner.speed.on_all = ratio_on_all_cores(models, context, closing);
   or_warn(closing, "what operators cost", [&] {
     constexpr double seconds = 3;
     winner.speed.operators = to_json(operator_costs(context.model, model, context.samples, seconds), context.model);

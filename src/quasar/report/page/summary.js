@@ -40,8 +40,9 @@ function costCards(contents) {
   const size = [at(baseline, 'bytes'), at(best, 'bytes')], time = [at(baseline, 'latency_ms', 'median'), at(best, 'latency_ms', 'median')];
   if (isNumber(size[1])) out.push(card('size', bytes(size[1]), [`float ${bytes(size[0])}`, size[0] >= size[1] ? `${number(size[0] / size[1], 3)}× smaller` : `${number(size[1] / size[0], 3)}× larger`]));
   if (isNumber(time[1])) {
-    const gain = time[0] / time[1];
-    out.push(card('latency', milliseconds(time[1]), [`float ${milliseconds(time[0])}`, gain >= 1 ? number(gain, 3) + '× faster' : number(1 / gain, 3) + '× slower'], gain < 0.95 ? 'warn' : ''));
+    const ratio = at(best, 'time_of_float') || {}, all = ratio.on_all, gain = isNumber(ratio.value) ? 1 / ratio.value : time[0] / time[1];
+    out.push(card('latency', milliseconds(time[1]), [`float ${milliseconds(ratio.float_ms ?? time[0])}`, gain >= 1 ? number(gain, 3) + '× faster' : number(1 / gain, 3) + '× slower',
+      all ? `${number(all.value, 3)} × float on all ${all.threads} cores` : ''], gain < 0.95 || contents.result.faster === false ? 'warn' : ''));
   }
   const operators = at(best, 'operators'), broken = at(best, 'broken_rules');
   if (operators) out.push(card('operators left in float', String(operators.float), broken === undefined ? `${operators.quantized} ${operators.by === 'plan' ? 'in integers as planned' : `run in integer kernels of ${operators.by || 'ONNX Runtime'}`}`

@@ -1,0 +1,39 @@
+#include "quasar/tune/all_cores.hpp"
+
+#include <algorithm>
+
+#include "quasar/base/machine.hpp"
+
+namespace quasar::tune {
+
+runtime::Effort on_all_cores(size_t turns, double seconds) {
+  return {.turns = turns, .seconds = seconds, .threads = static_cast<int>(cores())};
+}
+
+bool is_slower(const runtime::Ratio& of_float, double factor) {
+  return of_float.low > 1 && of_float.median > factor;
+}
+
+std::optional<size_t> fast_on_both(const std::vector<double>& on_one, const std::vector<double>& on_all, double factor) {
+  const auto greater = [&](size_t i) { return std::max(on_one[i], on_all[i]); };
+  size_t best = 0;
+  for (size_t i = 1; i < on_one.size(); i++) {
+    if (greater(i) < greater(best)) best = i;
+  }
+  return greater(best) <= factor ? std::optional(best) : std::nullopt;
+}
+
+std::vector<runtime::Ratio> beside_float(const std::vector<const graph::Model*>& models, const data::Dataset& samples,
+                                         const runtime::Effort& on_one, double factor, const runtime::Device& device) {
+  constexpr size_t turns = 6;
+  const auto one = runtime::times_in_turn(models, samples, on_one, device);
+  const auto all = cores() > 1 ? runtime::times_in_turn(models, samples, on_all_cores(turns, on_one.seconds), device) : one;
+  std::vector<runtime::Ratio> out;
+  for (size_t i = 1; i < models.size(); i++) {
+    const runtime::Ratio here = runtime::ratio_of(one[i], one[0]), there = runtime::ratio_of(all[i], all[0]);
+    out.push_back(is_slower(there, factor) && there.median > here.median ? there : here);
+  }
+  return out;
+}
+
+}  // namespace quasar::tune
