@@ -24,6 +24,8 @@ setTimeout(() => {
     findings.reachable = [...document.querySelectorAll('nav a, button, input, [tabindex="0"]')].filter((one) => one.tabIndex >= 0).length;  // by keyboard
     findings.unnamed = [...document.querySelectorAll('img:not([alt]), button:empty:not([aria-label])')].length;
     findings.sections = [...document.querySelectorAll('main > [id]')].map((section) => section.id);
+    findings.text = Object.fromEntries([...document.querySelectorAll('main > [id]')].map((section) => [section.id, section.textContent]));
+    findings.titles = [...document.querySelectorAll('figure')].map((figure) => figure.dataset.plot);
     findings.wide = document.documentElement.scrollWidth > innerWidth + 1;
     const spilling = () => [...document.querySelectorAll('main section, main > div')].filter((one) => one.scrollWidth > one.clientWidth + 1).map((one) => one.id);
     findings.spilling = spilling();

@@ -115,6 +115,31 @@ with tempfile.TemporaryDirectory() as scratch:
     page_budget = text(folder / "budget/report.html")
     check("budget", findings(page_budget, folder, 900), ["summary", "pareto"], 1)
     assert '"more_of":"bytes"' in page_budget
+    # Costs as objectives, and trials that break a constraint.
+    run("search", source / "examples/digits/search.yaml", "--output-dir", folder / "costs", "--quiet", "--set", "objectives=[{metric: bytes}, {metric: L2}]",
+        "--set", "constraints=[{metric: L2, max: 0.002}]", "--set", "n_trials=12")
+    found = findings(text(folder / "costs/report.html"), folder, 900)
+    check("costs", found, ["summary", "history", "pareto", "trials"], 3)
+    assert re.search(r"with bytes [0-9.]+ KB", found["text"]["summary"]), found["text"]["summary"]
+    assert "L2 against size" in found["titles"] and not any(title.startswith("bytes against") for title in found["titles"]), found["titles"]
+    violations = json.loads(run("report", folder / "costs", "--json").stdout)["trials"]
+    assert ("misses" in found["text"]["trials"]) == any("violation" in trial for trial in violations)
+    assert any("violation" in trial for trial in violations) and "keep the constraints" in found["text"]["pareto"], "no trial broke the constraint"
+    run("report", folder / "a", folder / "costs")
+    found = findings(text(folder / "a/comparison.html"), folder, 1280)
+    check("two objectives", found, ["compare-summary", "compare-history"], 2)
+    assert [title for title in found["titles"] if "so far" in title] == ["L2 of the best trial so far", "bytes of the best trial so far"], found["titles"]
+    # A model for another processor, and a pipeline.
+    result = json.loads((folder / "b/result.json").read_text())
+    assert "not the target" not in found["text"]["compare-summary"]
+    result["faster"] = None
+    result["best"]["latency_ms"]["median"] = 1000 * result["baseline"]["latency_ms"]["median"]
+    result["best"]["models"] = [{"name": "encoder", "file": "best/encoder.onnx", "bytes": 1000, "float_bytes": 4000, "bits": 8.0, "operators": {"quantized": 3, "float": 1}}]
+    (folder / "b/result.json").write_text(json.dumps(result))
+    run("report", folder / "b")
+    found = findings(text(folder / "b/report.html"), folder, 1280)
+    check("another processor", found, ["summary", "scores", "models", "trials"], 6)
+    assert "which is not the target" in found["text"]["summary"] and "slower" not in found["text"]["summary"], found["text"]["summary"]
     spoil(folder / "a")
     run("report", folder / "a")
     check("hostile names", findings(text(folder / "a/report.html"), folder, 1280), parts, 8)

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
 #include "e2e/program.hpp"
+#include "quasar/base/file_lock.hpp"
 
 namespace quasar::e2e {
 namespace {
@@ -159,6 +161,110 @@ TEST(Report, ComparesAndWritesMarkdownAndCsv) {
   EXPECT_EQ(wrong.code, 1);
   EXPECT_NE(wrong.err.find("html"), std::string::npos) << wrong.err;
   EXPECT_EQ(run("report " + digits("")).code, 1);
+}
+
+// A copy of the search's folder, to be spoilt.
+struct OfACopy : testing::Test {
+  OfACopy() { fs::copy(searched(), out, fs::copy_options::recursive); }
+  Ran report(const std::string& more = "") const { return run("report " + out.string() + " " + more); }
+
+  TemporaryFolder folder;
+  fs::path out = folder.path() / "out", page = out / "report.html", study = out / "auto_search.db";
+};
+
+void expect_in(const std::string& text, const std::string& part) {
+  EXPECT_NE(text.find(part), std::string::npos) << part << "\n" << text.substr(0, 2000);
+}
+
+TEST_F(OfACopy, ReportLeavesTheLivePageAlone) {
+  write_file(page, "live");
+  std::optional<FileLock> folders(std::in_place, out / ".quasar-lock", "out", "");  // as a search that runs has them
+  std::optional<FileLock> studys(std::in_place, out / "auto_search.db-lock", "study", "", 1);
+  for (const std::string& how : {std::string(), "-o " + page.string()}) {
+    const Ran refused = report(how);
+    EXPECT_EQ(refused.code, 1);
+    expect_in(refused.err, "writes its report.html itself");
+    EXPECT_EQ(read_file(page), "live");
+  }
+  const Ran other = report("-o " + (out / "other.html").string());  // of the search that runs, not of the earlier result.json
+  EXPECT_EQ(other.code, 0) << other.err;
+  expect_in(read_file(out / "other.html"), "\"status\":\"running\"");
+  const Ran seen = run("status " + study.string());
+  expect_in(seen.out, ": running");
+  folders.reset();
+  studys.reset();
+  expect_in(run("status " + study.string()).out, "no search runs in it");
+  EXPECT_EQ(report().code, 0);
+  expect_in(read_file(page), "\"status\":\"ok\"");
+}
+
+TEST_F(OfACopy, StatusFollowsASearchInAFile) {
+  std::optional<FileLock> lock(std::in_place, out / "auto_search.db-lock", "study", "", 1);
+  FILE* watched = popen((program() + " status " + study.string() + " --watch --json").c_str(), "r");
+  ASSERT_NE(watched, nullptr);
+  std::vector<std::string> states;
+  char line[20000];
+  while (std::fgets(line, sizeof(line), watched) != nullptr) {
+    states.push_back(parse_json(line, "status")["state"]);
+    lock.reset();
+  }
+  EXPECT_EQ(pclose(watched), 0);
+  ASSERT_GE(states.size(), 2U);
+  EXPECT_EQ(states.front(), "running");
+  EXPECT_EQ(states.back(), "");
+}
+
+TEST_F(OfACopy, ReportKeepsAPageWhoseTrialsAreGone) {
+  const std::string before = read_file(page);
+  fs::rename(study, folder.path() / "moved.db");
+  const Ran refused = report();
+  EXPECT_EQ(refused.code, 1);
+  expect_in(refused.err, "there is no " + study.string());
+  EXPECT_EQ(read_file(page), before);
+  const Ran told = report("--format markdown");
+  EXPECT_EQ(told.code, 0);
+  expect_in(told.err, "the report has no trials");
+  expect_in(told.out, "The trials are not shown");
+  const Ran found = report("--storage " + (folder.path() / "moved.db").string());
+  EXPECT_EQ(found.code, 0) << found.err;
+  expect_in(read_file(page), "\"number\":5,");
+  const Ran nowhere = report("--storage " + (folder.path() / "elsewhere.db").string());
+  EXPECT_EQ(nowhere.code, 1);
+  expect_in(nowhere.err, "elsewhere.db");
+  fs::remove(page);
+  EXPECT_EQ(report().code, 0) << "there is nothing to lose";
+}
+
+TEST_F(OfACopy, ReportTakesAStudyByName) {
+  const Ran wrong = report("--study other --json");
+  EXPECT_EQ(wrong.code, 1);
+  expect_in(wrong.err, "there is no study 'other'");
+  const std::string name = read_json(out / "result.json")["study_name"];
+  EXPECT_EQ(parse_json(report("--study " + name + " --json").out, "report")["result"]["status"], "ok");
+}
+
+TEST_F(OfACopy, ReportTakesTheAddressOfAFile) {
+  for (const std::string& address : {study.string(), "sqlite:///" + study.string()}) {
+    const Ran ran = run("report " + address + " --json");
+    ASSERT_EQ(ran.code, 0) << ran.err;
+    const Json all = parse_json(ran.out, "report");
+    EXPECT_EQ(all["result"]["status"], "unknown");
+    EXPECT_EQ(all["trials"].size(), 6U);
+    EXPECT_EQ(ran.out.find("--resume"), std::string::npos);
+  }
+  const Ran refused = run("report " + study.string() + " --storage " + study.string());
+  EXPECT_EQ(refused.code, 1);
+  expect_in(refused.err, "--storage");
+}
+
+TEST_F(OfACopy, ReportIsWrittenInTheFormOfItsName) {
+  const Ran ran = report("-o " + (folder.path() / "report.md").string());
+  ASSERT_EQ(ran.code, 0) << ran.err;
+  expect_in(read_file(folder.path() / "report.md"), "| L2 |");
+  ASSERT_EQ(report("--format html -o " + (folder.path() / "page.md").string()).code, 0);
+  expect_in(read_file(folder.path() / "page.md"), "<!doctype html>");
+  const Ran here = run("report . --format markdown", "cd " + out.string() + " &&");
+  expect_in(here.out, "## Quasar: out\n");
 }
 
 TEST(Report, InspectionMeasuresLayers) {

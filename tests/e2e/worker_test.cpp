@@ -107,6 +107,7 @@ TEST_F(Workers, AreSeenAndStoppedFromElsewhere) {
   EXPECT_EQ(one.wait(), 0) << one.output();
   EXPECT_NE(one.output().find("quasar study stop"), std::string::npos) << one.output();
   EXPECT_TRUE(fs::exists(out / "best.onnx"));
+  EXPECT_EQ(parse_json(run("report " + address + " --json").out, "report")["result"]["status"], "ended");
   EXPECT_EQ(run("study stop " + address).code, 1);
   EXPECT_EQ(run("study remove " + address + " AutoSearch").code, 0);
   EXPECT_EQ(parse_json(run("study list " + address + " --json").out, "list"), Json::array());

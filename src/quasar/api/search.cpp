@@ -34,7 +34,7 @@ Json dry_run(const Json& job, const std::filesystem::path& base) {
 std::string report(const std::filesystem::path& output_dir, const std::string& format, const std::string& storage) {
   const auto writer = report::writers::table().make(format);
   Json contents = report::open_contents(output_dir, storage);
-  contents["name"] = std::filesystem::absolute(output_dir / "").parent_path().filename().string();
+  contents["name"] = std::filesystem::absolute(output_dir / "").lexically_normal().parent_path().filename().string();
   return tune::with_result_of(output_dir, [&] { return writer->write({contents}); });
 }
 

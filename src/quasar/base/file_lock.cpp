@@ -84,6 +84,11 @@ bool FileLock::take() {
   return true;
 }
 
+std::optional<bool> FileLock::is_held(const std::filesystem::path& file, int64_t record) {
+  const OpenFile there(file, OpenFile::For::reading);
+  return there.is_open() ? there.is_locked(place_of(record), record_size) : std::nullopt;
+}
+
 // Two signs, as there are file systems whose numbers of files change, and disks too full for the words.
 bool FileLock::has_another() const {
   const auto mine = file_identity(file_), there = file_identity(name_);

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <optional>
 #include <string>
 
 #include "quasar/base/system/open_file.hpp"
@@ -23,6 +24,9 @@ class FileLock {
   ~FileLock();
   FileLock(const FileLock&) = delete;
   FileLock& operator=(const FileLock&) = delete;
+
+  // Whether somebody holds the record now; nothing is made or taken. nullopt: there is no such file, or it cannot be asked.
+  static std::optional<bool> is_held(const std::filesystem::path& file, int64_t record = 0);
 
   // Whether the name that the lock file had is now that of another lock file: the folder was moved away and another made.
   bool has_another() const;

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "quasar/base/digits.hpp"
 #include "quasar/base/system/terminal.hpp"
 
 namespace quasar::cli {
@@ -44,28 +45,10 @@ bool wants_colour() {
 }
 
 void ProgressLine::hear(const search::Event& event) {
-  if (event.counts.finished() < counts_.finished()) {  // a new stage, whose trials cost something else
-    executed_ = heard_ = 0;
-    cost_ = 0;
-    watch_ = Stopwatch();
-  }
+  left_.hear(event);
   counts_ = event.counts;
   total_ = event.total;
   if (event.best != nullptr && !event.best->values.empty()) best_ = event.best->values.front();
-  if (event.kind != search::Event::Kind::finished) return;
-  ++heard_;
-  if (event.trial.is_duplicate()) return;
-  ++executed_;
-  cost_ += event.trial.seconds().value_or(0);
-}
-
-// What trials cost that were executed, times how many of those to come will be, over what runs side by side.
-std::optional<double> ProgressLine::seconds_left() const {
-  if (!total_ || executed_ == 0 || counts_.finished() >= *total_) return std::nullopt;
-  const double to_come = static_cast<double>(*total_ - counts_.finished());
-  const double share = static_cast<double>(executed_) / static_cast<double>(heard_);
-  const double beside = std::max(1.0, cost_ / std::max(watch_.seconds(), 1e-3));
-  return to_come * share * cost_ / static_cast<double>(executed_) / beside;
 }
 
 std::string ProgressLine::draw(size_t width, bool colour) const {
@@ -75,12 +58,12 @@ std::string ProgressLine::draw(size_t width, bool colour) const {
     const size_t filled = 16 * std::min<uint64_t>(done, *total_) / *total_;
     parts.push_back({"[" + std::string(filled, '#') + std::string(16 - filled, '.') + "]", "", 5});
   }
-  if (best_) parts.push_back({fmt::format("best {} {:.5g}", objective_, *best_), green, 1});
+  if (best_) parts.push_back({fmt::format("best {} {}", objective_, plain_digits(*best_, 5)), green, 1});
   parts.push_back({fmt::format("{} run", counts_.executed()), "", 4});
   if (counts_.duplicates > 0) parts.push_back({fmt::format("{} dup", counts_.duplicates), "", 4});
   if (counts_.pruned > 0) parts.push_back({fmt::format("{} pruned", counts_.pruned), yellow, 3});
   if (counts_.failed > 0) parts.push_back({fmt::format("{} failed", counts_.failed), red, 2});
-  if (const auto left = seconds_left()) parts.push_back({duration(*left) + " left", "", 1});
+  if (const auto left = left_.seconds()) parts.push_back({duration(*left) + " left", "", 1});
   const auto columns = [&] {
     size_t sum = 0;
     for (const auto& part : parts) sum += part.text.size() + 2;

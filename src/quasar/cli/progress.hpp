@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-#include "quasar/base/stopwatch.hpp"
+#include "quasar/report/time_left.hpp"
 #include "quasar/search/run.hpp"
 
 namespace quasar::cli {
@@ -26,15 +26,11 @@ class ProgressLine {
   std::string draw(size_t width, bool colour) const;
 
  private:
-  std::optional<double> seconds_left() const;
-
   std::string objective_;
-  Stopwatch watch_;
+  report::TimeLeft left_;
   search::Counts counts_;
   std::optional<uint64_t> total_;
   std::optional<double> best_;
-  double cost_ = 0;  // seconds of the trials executed in this run
-  size_t executed_ = 0, heard_ = 0;
 };
 
 }  // namespace quasar::cli

@@ -1,7 +1,6 @@
 #include "quasar/cli/search_run.hpp"
 
 #include <filesystem>
-#include <iomanip>
 #include <iostream>
 
 #include "quasar/base/cancellation.hpp"
@@ -49,7 +48,7 @@ void show(const tune::Job& job, const tune::Summary& summary) {
   std::cout << report::result_table(job.aim, summary);
   std::cout << "\n"
             << counts.executed() << " trials executed, " << counts.duplicates << " duplicates, " << counts.pruned << " pruned, "
-            << counts.failed << " failed, in " << std::setprecision(3) << summary.seconds << " s\n";
+            << counts.failed << " failed, in " << seconds_in_words(summary.seconds) << "\n";
   if (!summary.reason.empty()) std::cout << "ended: " << summary.reason << "\n";
   for (const auto& trial : summary.trials) {
     if (trial.state != search::State::failed) continue;

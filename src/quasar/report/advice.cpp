@@ -7,7 +7,9 @@
 #include <vector>
 
 #include "quasar/base/digits.hpp"
+#include "quasar/base/names.hpp"
 #include "quasar/inspect/examine_advice.hpp"
+#include "quasar/job/goals.hpp"
 
 namespace quasar::report {
 namespace {
@@ -24,17 +26,79 @@ bool takes_16_bits(const Json& contents) {
   return target.empty() || tune::obstacle_to_16_bits(target).empty();
 }
 
+// Of a search whose study ends with its process.
+bool is_in_memory(const Json& result) {
+  return result.value("study", "") == "memory";
+}
+
+// "bytes (max 70000, is 78119)": the constraints that the best trial breaks, those on costs or the others. What of them is not
+// known in numbers is told without.
+std::vector<std::string> broken_constraints(const Json& contents, bool on_costs) {
+  const Json& result = contents["result"];
+  const Json trial = result.value(Pointer("/best/trial"), Json());
+  Json measures = Json::object();
+  for (const Json& one : contents["trials"]) {
+    if (one["number"] == trial) measures = one.value("metrics", Json::object());
+  }
+  std::vector<std::string> out;
+  for (const Json& constraint : result.value("constraints", Json::array())) {
+    const std::string metric = constraint.value("metric", "");
+    const Json value = measures.value(metric, Json());
+    if (tune::is_cost(metric) != on_costs || !value.is_number()) continue;
+    for (const auto& [bound, sign] : {std::pair("max", 1.0), std::pair("min", -1.0)}) {
+      const Json limit = constraint.value(bound, Json());
+      if (limit.is_number() && sign * (value.get<double>() - limit.get<double>()) > 0)
+        out.push_back(metric + " (" + bound + " " + plain_digits(limit.get<double>(), 6) + ", is " +
+                      plain_digits(value.get<double>(), 6) + ")");
+    }
+  }
+  return out;
+}
+
+// Why there is no model at all.
+void on_no_model(const Json& result, Json& out) {
+  const std::string reason = result.value("reason", "");
+  if (count(result, "failed") > 0 && count(result, "failed") == count(result, "executed")) {
+    out.push_back("Every trial failed, so that there is no model. The first failure, below, says why.");
+  } else if (reason.find("time_limit") != std::string::npos) {
+    out.push_back("The time was up before a trial was complete: a longer `time_limit`, or fewer samples, leave room for one.");
+  } else {
+    out.push_back("No trial was complete, so that there is no model. Why the search ended says more.");
+  }
+}
+
+void on_missed_goal(const Json& contents, Json& out) {
+  if (count(contents["result"], "complete") == 0 && !contents["result"].value("best", Json()).is_object())
+    return on_no_model(contents["result"], out);
+  const std::vector<std::string> costs = broken_constraints(contents, true);
+  if (!costs.empty()) {
+    out.push_back(
+        "No configuration keeps the constraint on " + joined(costs, " and on ") +
+        ". Allow more of it, a larger loss of accuracy, or choices that cost less: fewer bits, fewer operators in float.");
+    if (broken_constraints(contents, false).empty()) return;
+  }
+  out.push_back(
+      std::string("No configuration met the goal. Allow more: per-channel weights, `algorithms: [adaround, null]`, the worst ") +
+      (takes_16_bits(contents) ? "layers in 16 bits or float" : "layers in float (`exclude`)") + ", or a larger tolerance.");
+}
+
+// Of a study without its output folder.
+void on_unknown_outcome(const std::string& status, Json& out) {
+  if (status == "ended")
+    out.push_back(
+        "The search has ended. What its winner costs, and its hold-out scores, stand in the output folder of its leader.");
+  if (status == "unknown")
+    out.push_back("The study does not say how its search ended. `quasar report FOLDER`, of its output folder, does.");
+}
+
 void on_outcome(const Json& contents, Json& out) {
   const Json& result = contents["result"];
   const std::string status = result.value("status", "");
+  on_unknown_outcome(status, out);
   if (status == "interrupted")
-    out.push_back("The search was interrupted. `quasar search … --resume` continues it where it stopped.");
-  if (status == "no_candidate" || status == "goal_missed") {
-    out.push_back(
-        std::string(
-            "No configuration met the goal. Allow more: per-channel weights, `algorithms: [adaround, null]`, the worst ") +
-        (takes_16_bits(contents) ? "layers in 16 bits or float" : "layers in float (`exclude`)") + ", or a larger tolerance.");
-  }
+    out.push_back(is_in_memory(result) ? "The search was interrupted. Its study was in memory, so that a search begins anew."
+                                       : "The search was interrupted. `quasar search … --resume` continues it where it stopped.");
+  if (status == "no_candidate" || status == "goal_missed") on_missed_goal(contents, out);
   if (result.value("quality", "") == "poor") {
     std::string text = "Do not use best.onnx";
     const Json reasons = result.value(Pointer("/best/answers/reasons"), Json::array());
@@ -46,7 +110,7 @@ void on_outcome(const Json& contents, Json& out) {
   }
   if (status == "ok" && result.contains("best") && result["best"].is_object())
     out.push_back(std::string("Use best.onnx as it is, or make it again with ") +
-                  (result.value("study", "") == "memory"
+                  (is_in_memory(result)
                        ? "`quasar quantize MODEL --config best_config.yaml --calib DATA -o OUT.onnx`, DATA being the calibration "
                          "samples of the search."
                        : "`quasar quantize --from-study FOLDER -o OUT.onnx`, FOLDER being this search's."));
@@ -76,16 +140,26 @@ void on_trials(const Json& contents, Json& out) {
   }
 }
 
+// Whether trials came as a sampler proposed them until something else ended the search. Strategies that go step by step, and
+// grids, have an order of their own, of which the place of the best trial says nothing.
+bool is_open_ended(const Json& result) {
+  static const std::set<std::string> sampling{"", "flat", "two_stage", "random", "bayesian", "tpe", "sigopt"};
+  const std::string algorithm = normalized(result.value(Pointer("/environment/search_algo"), ""));
+  if (!sampling.contains(result.value(Pointer("/environment/strategy"), "")) || algorithm.starts_with("grid")) return false;
+  const std::string reason = result.value("reason", "");
+  const auto has = [&](const char* words) { return reason.find(words) != std::string::npos; };
+  return has("n_trials of") || has("iteration_limit of") || has("time_limit of") || has("patience");
+}
+
 // Whether the best value was found late: then more trials may find more.
 void on_convergence(const Json& contents, Json& out) {
   const Json best = contents["result"].value(Pointer("/best/trial"), Json());
-  if (!best.is_number() || contents["trials"].size() < 20) return;
-  if (contents["result"].value("reason", std::string()).find("every point") != std::string::npos) return;  // there are no more
+  if (!best.is_number() || contents["trials"].size() < 20 || !is_open_ended(contents["result"])) return;
   const auto last = contents["trials"].back()["number"].get<double>();
   const double at = best.get<double>() / std::max(last, 1.0);
   if (at > 0.8)
-    out.push_back(
-        "The best trial is one of the last: more trials (`--resume --set n_trials=…`) are likely to find a better one.");
+    out.push_back(std::string("The best trial is one of the last: more trials (`") +
+                  (is_in_memory(contents["result"]) ? "" : "--resume ") + "--set n_trials=…`) are likely to find a better one.");
   if (at < 0.4)
     out.push_back("The best trial came early and nothing beat it since: more trials of this space are unlikely to help.");
 }
@@ -113,9 +187,16 @@ void on_parameters(const Json& contents, Json& out) {
   }
 }
 
+bool has_holdout(const Json& words) {
+  const auto names = [&](const char* place) { return words.is_object() && !words.value(Pointer(place), Json()).is_null(); };
+  return names("/holdout_data_reader") || names("/split/holdout");
+}
+
 void on_evidence(const Json& contents, Json& out) {
   const Json& result = contents["result"];
-  if (result.value("status", "") == "running" || !result.value("best", Json()).is_object()) return;
+  const std::string status = result.value("status", "");
+  const bool is_whole = result.contains(Pointer("/best/bytes"));  // and not what a study knows
+  if (status == "running" || !is_whole) return;
   for (const auto& [name, facts] : contents["metrics"].items()) {
     if (!facts["proportion"].get<bool>()) continue;
     const Json score = result.value(Pointer("/best/metrics") / name, Json::object());
@@ -125,10 +206,13 @@ void on_evidence(const Json& contents, Json& out) {
                   " evaluation samples cannot tell closer candidates apart.");
     break;
   }
-  if (!result["best"].contains("holdout"))
+  if (result["best"].contains("holdout")) return;
+  if (!has_holdout(contents["words"]))
     out.push_back(
         "There are no hold-out samples. The winner was chosen on the evaluation samples, so its score there is a little too "
         "good; `holdout_data_reader` gives an unbiased one.");
+  else if (status == "interrupted")
+    out.push_back("The hold-out samples were not scored, as the search was interrupted.");
 }
 
 // The layers whose own results err most with optimized weights.
@@ -188,8 +272,8 @@ void on_costs(const Json& contents, Json& out) {
   const Json& result = contents["result"];
   const auto bytes = [&](const char* whose) { return result.value(Pointer(std::string(whose) + "/bytes"), 0.0); };
   if (bytes("/baseline") > 0 && bytes("/best") > bytes("/baseline"))
-    out.push_back("The quantized model is larger than float: " + in_digits(bytes("/best")) + " bytes against " +
-                  in_digits(bytes("/baseline")) + ".");
+    out.push_back("The quantized model is larger than float: " + bytes_in_words(bytes("/best")) + " against " +
+                  bytes_in_words(bytes("/baseline")) + ".");
   if (result.value("faster", Json()) != false) return;
   const double time = result.value(Pointer("/best/time_of_float/value"), 1.0);
   const Json on_all = result.value(Pointer("/best/time_of_float/on_all"), Json());

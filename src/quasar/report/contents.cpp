@@ -40,6 +40,7 @@ Json trial_json(const search::Trial& trial, search::Time origin) {
                           "bytes", "latency_ms", "samples", "pruned"}) {
     if (trial.user_attributes.contains(key)) out[key] = trial.user_attributes[key];
   }
+  if (trial.violation() > 0) out["violation"] = finite(trial.violation());
   return out;
 }
 
@@ -101,10 +102,13 @@ Json metric_json(const std::string& name, const Json& result) {
   return {{"direction", "minimize"}, {"proportion", false}};
 }
 
+// Of a search that runs the float model's may not be known, and of one without a best trial no others are.
 Json metrics_json(const Json& result) {
   Json out = Json::object();
-  const Json metrics = result.value("/baseline/metrics"_json_pointer, Json::object());
-  for (const auto& [name, score] : metrics.items()) out[name] = metric_json(name, result);
+  for (const char* whose : {"baseline", "best"}) {
+    const Json metrics = result.value(Json::json_pointer("/" + std::string(whose) + "/metrics"), Json::object());
+    for (const auto& [name, score] : metrics.items()) out[name] = metric_json(name, result);
+  }
   return out;
 }
 
@@ -143,33 +147,57 @@ Json contents_of(const Json& result, std::span<const search::Trial> trials, cons
   return contents;
 }
 
-Json open_contents(const fs::path& output_dir, const std::string& storage_of_study) {
+namespace {
+
+// The trials of a study that result.json is of, and why there are none.
+struct Recorded {
+  std::vector<search::Trial> trials = {};
+  Json words = Json::object();
+  std::string missing = {};
+};
+
+Recorded recorded_in(const std::string& database, const std::string& study_name) {
+  const auto storage = search::open_to_read(database);
+  if (storage == nullptr) return {.missing = "there is no study in " + without_password(database)};
+  const auto studies = storage->studies();
+  for (const auto& study : studies) {
+    if (studies.size() > 1 && study.name != study_name) continue;
+    return {storage->trials(study.id), study.user_attributes.value("job", Json::object())};
+  }
+  return {.missing = "there is no study '" + study_name + "' in " + without_password(database)};
+}
+
+// `storage`: where the user says that the study is; "": not said.
+Recorded recorded_of(const Json& result, const fs::path& output_dir, const std::string& storage) {
+  const std::string place = result.value("study", std::string("auto_search.db")), name = result.value("study_name", "AutoSearch");
+  const bool elsewhere = place.find("://") != std::string::npos;
+  if (storage.empty() && search::is_shared_storage(place)) tune::expect_consent(output_dir.string(), place, "--storage ADDRESS");
+  if (!storage.empty() || elsewhere) {
+    Recorded out = recorded_in(storage.empty() ? place : storage, name);
+    if (!out.missing.empty()) throw Error(out.missing);
+    return out;
+  }
+  if (place == "memory") return {.missing = "its study was in memory"};
+  const std::string database = (output_dir / place).string();
+  return fs::is_regular_file(database) ? recorded_in(database, name) : Recorded{.missing = "there is no " + database};
+}
+
+}  // namespace
+
+Json open_contents(const fs::path& output_dir, const std::string& storage) {
   if (!fs::is_directory(output_dir)) throw Error("'" + output_dir.string() + "' is no folder; name a search's output_dir");
   const Json result = tune::read_result(output_dir);
   if (result.is_null())
     throw Error("'" + output_dir.string() +
                 "' holds no result.json: it is not the output_dir of a search, or of one that was ended before it wrote any "
                 "(`quasar search` with --resume goes on)");
-  std::vector<search::Trial> trials;
-  Json words = Json::object();
-  const std::string place = result.value("study", std::string("auto_search.db"));
-  const bool elsewhere = place.find("://") != std::string::npos;
-  const bool server = search::is_shared_storage(place);
-  if (server && storage_of_study.empty()) tune::expect_consent(output_dir.string(), place, "--storage ADDRESS");
-  const std::string database = server ? storage_of_study : elsewhere ? place : (output_dir / place).string();
-  const auto storage = elsewhere || fs::is_regular_file(database) ? search::open_to_read(database) : nullptr;
-  if (elsewhere && storage == nullptr) throw Error("there is no study in " + without_password(database));
-  if (storage != nullptr) {
-    const auto studies = storage->studies();
-    for (const auto& study : studies) {
-      if (studies.size() > 1 && study.name != result.value("study_name", "AutoSearch")) continue;
-      trials = storage->trials(study.id);
-      words = study.user_attributes.value("job", Json::object());
-    }
-  }
+  const Recorded recorded = recorded_of(result, output_dir, storage);
   return tune::with_result_of(output_dir, [&] {
-    Json contents = contents_of(result, trials, words);
+    Json contents = contents_of(result, recorded.trials, recorded.words);
     contents["pictures"] = pictures_of(result, output_dir);
+    if (recorded.missing.empty() || result.value("/trials/executed"_json_pointer, 0) == 0) return contents;
+    contents["missing"] = recorded.missing;
+    contents["advice"].push_back("The trials are not shown: " + recorded.missing + ".");
     return contents;
   });
 }

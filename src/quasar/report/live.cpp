@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <fstream>
+#include <span>
 
+#include "quasar/base/error.hpp"
 #include "quasar/report/contents.hpp"
 #include "quasar/report/result.hpp"
 #include "quasar/report/writer.hpp"
@@ -24,14 +26,26 @@ void replace_page(const std::filesystem::path& file, const std::string& text) {
   if (!out || code) std::filesystem::remove(beside, code);
 }
 
-Json progress_of(const search::Event& event, double seconds) {
+Json progress_of(const search::Event& event, double seconds, std::optional<double> left) {
   const size_t done = event.counts.finished();
   Json progress{{"done", done}, {"elapsed_s", seconds}};
   if (!event.total) return progress;
   progress["total"] = *event.total;
-  if (done > 0 && done < *event.total)
-    progress["left_s"] = seconds / static_cast<double>(done) * static_cast<double>(*event.total - done);
+  if (left) progress["left_s"] = *left;
   return progress;
+}
+
+// The trials that earlier runs left in the study which the job continues.
+std::vector<search::Trial> earlier_trials(const tune::Job& job) try {
+  if (!job.study.load_if_exists) return {};
+  const auto storage = search::open_to_read(tune::storage_url(job.study));
+  if (storage == nullptr) return {};
+  for (const auto& study : storage->studies()) {
+    if (study.name == job.study.name) return storage->trials(study.id);
+  }
+  return {};
+} catch (const Error&) {  // the final report will have them
+  return {};
 }
 
 }  // namespace
@@ -41,8 +55,16 @@ void LiveReport::begin(const tune::Measured& baseline) {
 }
 
 void LiveReport::hear(const search::Event& event) {
+  left_.hear(event);
   if (event.kind == search::Event::Kind::started) return;
-  trials_.push_back(event.trial);
+  if (trials_.empty()) earlier_ = (trials_ = earlier_trials(job_)).size();
+  const auto earlier = std::span(trials_).first(earlier_);
+  const auto known = std::ranges::find(earlier, event.trial.number, &search::Trial::number);
+  if (known != earlier.end()) {
+    *known = event.trial;
+  } else {
+    trials_.push_back(event.trial);
+  }
   if (watch_.seconds() < next_) return;
   const Stopwatch writing;
   write(event);
@@ -52,7 +74,7 @@ void LiveReport::hear(const search::Event& event) {
 
 void LiveReport::write(const search::Event& event) {
   Json contents = contents_of(result_so_far(event), trials_, job_.words);
-  contents["progress"] = progress_of(event, watch_.seconds());
+  contents["progress"] = progress_of(event, watch_.seconds(), left_.seconds());
   replace_page(file_, writers::table().make("html")->write({contents}));
 }
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "quasar/base/stopwatch.hpp"
+#include "quasar/report/time_left.hpp"
 #include "quasar/search/run.hpp"
 #include "quasar/tune/summary.hpp"
 
@@ -30,6 +31,8 @@ class LiveReport {
   std::filesystem::path file_;
   Json baseline_;
   std::vector<search::Trial> trials_;
+  size_t earlier_ = 0;  // the first of them: of earlier runs of the study
+  TimeLeft left_;
   Stopwatch watch_;
   double spent_ = 0, next_ = 1;  // a search of less than a second has no report on the way
 };

@@ -195,7 +195,7 @@ Json result_json(const tune::Job& job, const tune::Summary& summary) {
 namespace {
 
 std::string shown(double value) {
-  return in_digits(value, 4);
+  return plain_digits(value, 4);
 }
 
 // 80 columns at most: the name in 20, three cells of 10, an interval of 21, a word of 7.
@@ -286,11 +286,14 @@ std::string result_table(const tune::Aim& aim, const tune::Summary& summary) {
     }
   }
   if (!summary.best) return text;
-  text += row("size, KB", {shown(static_cast<double>(summary.baseline.bytes) / 1e3), "",
-                           shown(static_cast<double>(summary.best->bytes) / 1e3)});
+  const double bytes = static_cast<double>(summary.best->bytes), bytes_of_float = static_cast<double>(summary.baseline.bytes);
+  const ByteUnit unit = unit_of_bytes(bytes_of_float);
+  text += row(std::string("size, ") + unit.name, {shown(bytes_of_float / unit.bytes), "", shown(bytes / unit.bytes)});
   const runtime::Ratio& time = summary.best->speed.of_float;
-  text += row("latency, ms", {shown(summary.baseline.latency.median_ms), "", shown(summary.best->latency.median_ms),
-                              "[" + in_digits(time.low, 3) + ", " + in_digits(time.high, 3) + "] × float"});
+  text +=
+      row("latency, ms", {shown(summary.baseline.latency.median_ms), "", shown(summary.best->latency.median_ms),
+                          summary.best->speed.counts ? "[" + in_digits(time.low, 3) + ", " + in_digits(time.high, 3) + "] × float"
+                                                     : "not the target's"});
   if (const auto& on_all = summary.best->speed.on_all)
     text += row("on all " + std::to_string(cores()) + " cores", {"", "", "", in_digits(on_all->median, 3) + " × float"});
   for (const auto& sentence : sureness(tune::to_json(summary.best->evidence))) text += "  " + sentence + "\n";

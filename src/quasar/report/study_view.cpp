@@ -10,6 +10,7 @@
 
 #include "quasar/base/digits.hpp"
 #include "quasar/base/error.hpp"
+#include "quasar/base/file_lock.hpp"
 #include "quasar/base/names.hpp"
 #include "quasar/base/printable.hpp"
 #include "quasar/base/secrets.hpp"
@@ -34,12 +35,25 @@ std::string said_of(const search::StudyRecord& study, const char* key) {
 }
 
 bool is_led(search::Storage& storage, const search::StudyRecord& study) {
-  return storage.sharing() != nullptr && storage.sharing()->is_locked(study.id);
+  if (storage.sharing() != nullptr) return storage.sharing()->is_locked(study.id);
+  return storage.is_held(study).value_or(false);
 }
 
+// Nobody says anything in a file, where whoever searches holds the study.
 std::string state_of(search::Storage& storage, const search::StudyRecord& study) {
+  const bool led = is_led(storage, study);
+  if (storage.sharing() == nullptr) return led ? "running" : "";
   const std::string said = said_of(study, "state");
-  return said == "ended" || said.empty() || is_led(storage, study) ? said : "left";
+  return said == "ended" || said.empty() || led ? said : "left";
+}
+
+constexpr const char* was_interrupted = "it was interrupted";  // by which a leader says so (tune/search.cpp)
+
+// What the study says of its search, as the status of a result.
+std::string status_of(const std::string& state, const std::string& reason, const std::string& if_unsaid) {
+  if (state == "running" || state == "preparing") return "running";
+  if (state == "left" || (state == "ended" && reason == was_interrupted)) return "interrupted";
+  return state == "ended" ? "ended" : if_unsaid;
 }
 
 // Of one objective the least or greatest value; of several the first decides. Among those that keep the constraints best.
@@ -73,19 +87,27 @@ std::optional<search::Time> last_end(const std::vector<Trial>& trials) {
   return out;
 }
 
-// Trials per second of the minute before the last end, or of all time where that is shorter.
+// Trials per second of the last minute, or of twice the last trials' time where those take longer: else one of many that run
+// beside each other would count alone. Of all time where that is shorter.
 std::optional<double> rate_of(const std::vector<Trial>& trials) {
   constexpr double minute = 60;
   const auto end = last_end(trials);
   if (!end) return std::nullopt;
-  double longest = 0;
-  size_t count = 0;
+  const auto ended_within = [&](const Trial& trial, double seconds) {
+    return trial.complete && trial.start && seconds_between(*trial.complete, *end) < seconds;
+  };
+  double window = minute;
   for (const Trial& trial : trials) {
-    if (!trial.complete || !trial.start || seconds_between(*trial.complete, *end) > minute) continue;
-    ++count;
+    if (ended_within(trial, minute) && !trial.is_duplicate()) window = std::max(window, 2 * trial.seconds().value_or(0));
+  }
+  double longest = 0;
+  size_t ended = 0;
+  for (const Trial& trial : trials) {
+    if (!ended_within(trial, window)) continue;
+    ++ended;
     longest = std::max(longest, seconds_between(*trial.start, *end));
   }
-  return longest > 0 ? std::optional(static_cast<double>(count) / std::min(longest, minute)) : std::nullopt;
+  return longest > 0 ? std::optional(static_cast<double>(ended) / std::min(longest, window)) : std::nullopt;
 }
 
 Json workers_json(const std::vector<Trial>& trials, const search::Liveness& life) {
@@ -219,14 +241,14 @@ Json study_status(search::Storage& storage, const search::StudyRecord& study) {
   return out;
 }
 
-Json study_contents(search::Storage& storage, const search::StudyRecord& study) {
+Json study_contents(search::Storage& storage, const search::StudyRecord& study, const std::string& if_unsaid) {
   const auto trials = storage.trials(study.id);
   const Json words = study.user_attributes.value(tune::job_attribute, Json::object());
   search::Counts counts;
   for (const Trial& trial : trials) count(counts, trial);
   const std::string state = state_of(storage, study);
   const Json model = words.is_object() ? words.value("model_input", Json()) : Json();
-  Json result{{"status", state == "running" || state == "preparing" ? "running" : "interrupted"},
+  Json result{{"status", status_of(state, said_of(study, "reason"), if_unsaid)},
               {"reason", said_of(study, "reason")},
               {"study", storage.where()},
               {"study_name", study.name},
@@ -237,25 +259,51 @@ Json study_contents(search::Storage& storage, const search::StudyRecord& study) 
   return contents_of(result, trials, words);
 }
 
+bool is_searched_now(const std::filesystem::path& output_dir) {
+  return FileLock::is_held(output_dir / ".quasar-lock").value_or(false);
+}
+
+namespace {
+
+// The study alone: of a search that runs, of another one than result.json is of, or where there is no result.json.
+Json contents_in(const std::string& database, const std::string& study, const std::string& if_unsaid, const Log& log) {
+  const auto opened = search::open_to_read(database);
+  if (opened == nullptr) throw Error("there is no study in " + without_password(database));
+  opened->tell_to(log);
+  return study_contents(*opened, study_in(*opened, study), if_unsaid);
+}
+
+// Whether the study of a folder tells more than its result.json, which an earlier run may have left.
+bool tells_more(const std::filesystem::path& folder, const Json& result, const std::string& study) {
+  return result.is_null() || is_searched_now(folder) || (!study.empty() && study != result.value("study_name", "AutoSearch"));
+}
+
+// Where the study of an output folder is; "": in no file that there is.
+std::string database_of(const std::filesystem::path& folder, const Json& result, const std::string& storage) {
+  if (!storage.empty()) return storage;
+  const std::string place = result.is_null() ? "auto_search.db" : result.value("study", "auto_search.db");
+  if (search::is_shared_storage(place)) tune::expect_consent(folder.string(), place, "--storage ADDRESS");
+  if (place.find("://") != std::string::npos) return place;
+  return std::filesystem::is_regular_file(folder / place) ? (folder / place).string() : "";
+}
+
+}  // namespace
+
 Json contents_at(const std::string& place, const std::string& storage, const std::string& study, const Log& log) {
-  const auto in = [&](const std::string& database) -> std::optional<Json> {
-    const auto opened = search::open_to_read(database);
-    if (opened == nullptr) return std::nullopt;
-    opened->tell_to(log);
-    return study_contents(*opened, study_in(*opened, study));
-  };
-  if (search::is_shared_storage(place)) {
-    if (auto contents = in(place)) return *contents;
-    throw Error("there is no study in " + without_password(place));
-  }
   const std::filesystem::path folder = place;
-  if (std::filesystem::is_directory(folder) && tune::read_result(folder).is_null()) {
-    const std::string database = storage.empty() ? (folder / "auto_search.db").string() : storage;
-    if (!storage.empty() || std::filesystem::is_regular_file(database)) {
-      if (auto contents = in(database)) return *contents;
-    }
-  }
-  return open_contents(folder, storage);
+  if (is_study_address(place)) return contents_in(place, study, "unknown", log);
+  if (!std::filesystem::is_directory(folder)) return open_contents(folder, storage);
+  const Json result = tune::read_result(folder);
+  if (!tells_more(folder, result, study)) return open_contents(folder, storage);
+  const std::string database = database_of(folder, result, storage);
+  if (database.empty() && study.empty()) return open_contents(folder, storage);
+  if (database.empty()) throw Error("there is no study '" + study + "' in '" + place + "': it holds no study's file");
+  const char* if_unsaid = is_searched_now(folder) ? "running" : result.is_null() ? "interrupted" : "unknown";
+  return contents_in(database, study, if_unsaid, log);
+}
+
+bool is_study_address(const std::string& place) {
+  return place.find("://") != std::string::npos || std::filesystem::is_regular_file(place);
 }
 
 namespace {
@@ -276,7 +324,7 @@ std::string numbers_in(const Json& numbers) {
 std::string state_in_words(const Json& status) {
   const std::string state = status["state"], reason = status["reason"];
   if (state == "left") return "left: nobody leads it; `quasar search --resume` goes on";
-  if (state.empty()) return "not shared";
+  if (state.empty()) return "no search runs in it";
   return reason.empty() ? state : state + ": " + printable_name(reason);
 }
 
@@ -302,7 +350,7 @@ std::string status_table(const Json& status) {
     for (size_t i = 0; i < status["best"]["values"].size(); ++i) {
       const Json& value = status["best"]["values"][i];
       out << (i == 0 ? ", " : ", ") << printable_name(status["objectives"][i]["name"].get<std::string>()) << " "
-          << (value.is_number() ? in_digits(value.get<double>(), 4) : "?");
+          << (value.is_number() ? plain_digits(value.get<double>(), 4) : "?");
     }
     out << "\n";
   }

@@ -67,14 +67,15 @@ class Scale {
 
 struct Point {
   double trial = 0, value = 0;
-  bool executed = true;
+  bool counts = true;  // for the line of the best: no duplicate, whole, and within the constraints
 };
 
 std::vector<Point> points_of(const Json& contents) {
   std::vector<Point> points;
   for (const auto& trial : contents["trials"]) {
     if (trial["values"].empty() || !trial["values"][0].is_number()) continue;
-    points.push_back({trial["number"].get<double>(), trial["values"][0].get<double>(), trial["state"] == "complete"});
+    points.push_back({trial["number"].get<double>(), trial["values"][0].get<double>(),
+                      trial["state"] == "complete" && !trial.contains("violation")});
   }
   return points;
 }
@@ -109,8 +110,8 @@ std::string history_svg(const Json& contents) {
   double best = NAN;
   for (const auto& point : points) {
     dots += "<circle cx=\"" + shortest(x(point.trial)) + "\" cy=\"" + shortest(y(point.value)) + "\" r=\"3.5\" fill=\"" +
-            (point.executed ? "#2557c7" : "#98a3b1") + "\"/>\n";
-    if (!point.executed || (!std::isnan(best) && (maximize ? point.value <= best : point.value >= best))) continue;
+            (point.counts ? "#2557c7" : "#98a3b1") + "\"/>\n";
+    if (!point.counts || (!std::isnan(best) && (maximize ? point.value <= best : point.value >= best))) continue;
     line += (line.empty() ? "M" : "H") + shortest(x(point.trial)) + (line.empty() ? " " : "V") + shortest(y(point.value));
     best = point.value;
   }

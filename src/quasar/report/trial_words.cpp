@@ -55,7 +55,7 @@ void TrialWords::compare_with(const tune::Measured& baseline) {
 }
 
 std::string TrialWords::value_of(const search::Trial& trial) const {
-  return trial.values.empty() ? "" : objective_ + " " + in_digits(trial.values.front(), 6);
+  return trial.values.empty() ? "" : objective_ + " " + plain_digits(trial.values.front(), 6);
 }
 
 // What it misses besides a bound on the objective: ", misses the constraint on bytes (max 70000, is 78119)".

@@ -212,6 +212,9 @@ class QUASAR_API Storage {
   // Of a shared storage: whoever holds a study leads its search.
   virtual std::unique_ptr<StudyLock> lock(const StudyRecord& study) = 0;
 
+  // Whether some process has its lock() now; nothing is taken. nullopt: it cannot be known.
+  virtual std::optional<bool> is_held(const StudyRecord& /*study*/) { return std::nullopt; }
+
   // Why nobody will find what is written from now on, in words that name the store; "": it is where it was.
   virtual std::string lost() { return ""; }
 

@@ -10,6 +10,7 @@
 #include <system_error>
 
 #include "quasar/base/as_written.hpp"
+#include "quasar/base/digits.hpp"
 #include "quasar/base/error.hpp"
 #include "quasar/base/file.hpp"
 #include "quasar/base/hash.hpp"
@@ -24,6 +25,21 @@
 
 namespace quasar {
 namespace {
+
+TEST(Digits, OrdinaryNumbersHaveNoExponent) {
+  EXPECT_EQ(plain_digits(12345.6, 4), "12346");
+  EXPECT_EQ(plain_digits(1000, 3), "1000");
+  EXPECT_EQ(plain_digits(99.96, 4), "99.96");
+  EXPECT_EQ(plain_digits(-78119, 4), "-78119");
+  EXPECT_EQ(plain_digits(0.000012345), "1.23e-05");
+  EXPECT_EQ(plain_digits(0), "0");
+  EXPECT_EQ(bytes_in_words(92560), "92.6 KB");
+  EXPECT_EQ(bytes_in_words(102.5e6), "102 MB");
+  EXPECT_EQ(bytes_in_words(3.5e9), "3.5 GB");
+  EXPECT_EQ(seconds_in_words(0.35), "0.35 s");
+  EXPECT_EQ(seconds_in_words(1234), "20.6 min");
+  EXPECT_EQ(seconds_in_words(10800), "3 h");
+}
 
 TEST(Names, SpellingDoesNotCount) {
   EXPECT_EQ(normalized("Layerwise-Percentile"), "layerwisepercentile");

@@ -52,6 +52,18 @@ TEST_F(Lock, OneHolderWhoIsNamed) {
   EXPECT_EQ(refusal(3), "");
 }
 
+TEST_F(Lock, IsSeenWithoutBeingTaken) {
+  EXPECT_EQ(FileLock::is_held(file, 3), std::nullopt);
+  EXPECT_FALSE(std::filesystem::exists(file));
+  {
+    const FileLock lock(file, "the study", "wait for it", 3);
+    EXPECT_EQ(FileLock::is_held(file, 3), true);
+    EXPECT_EQ(FileLock::is_held(file, 2), false);
+    EXPECT_EQ(FileLock::is_held(file, 3), true) << "asking takes nothing";
+  }
+  EXPECT_EQ(FileLock::is_held(file, 3), false);
+}
+
 TEST_F(Lock, DiesWithItsProcess) {
   int ends[2];
   ASSERT_EQ(pipe(ends), 0);

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "quasar/base/error.hpp"
+#include "quasar/base/file.hpp"
 #include "quasar/search/space.hpp"
 #include "quasar/search/study.hpp"
 #include "unit/error_of.hpp"
@@ -64,6 +65,71 @@ TEST(StudyView, TellsWhatASearchDoes) {
 
   led.reset();  // as a leader that died
   EXPECT_EQ(study_status(*storage, study_in(*storage, "led"))["state"], "left");
+}
+
+search::Trial ended_at(search::Trial trial, search::Time end, int seconds) {
+  trial.state = search::State::complete;
+  trial.values = {0.5};
+  trial.start = end - std::chrono::seconds(seconds);
+  trial.complete = end;
+  return trial;
+}
+
+// `workers` processes run trials of so many seconds, beside each other.
+double rate_with(int workers, int trials, int seconds) {
+  Json choices = Json::array();
+  for (int i = 0; i < trials; ++i) choices.push_back(i);
+  const auto storage = search::storage::table().make("memory", {{"shared", true}});
+  const auto space = search::Space::parse(Json{{"a", choices}});
+  search::Study study(*storage, {});
+  const search::Time begin = search::now() - std::chrono::hours(10);
+  for (int i = 0; i < trials; ++i) {
+    const search::Trial& trial = study.start(space, search::Point{{"a", i}});
+    study.finish(ended_at(trial, begin + std::chrono::seconds(seconds * (i / workers + 1)), seconds));
+  }
+  return study_status(*storage, study_in(*storage, ""))["rate"];
+}
+
+TEST(StudyView, RateOfLongTrials) {
+  EXPECT_NEAR(rate_with(1, 1, 300), 1 / 300.0, 1e-6);
+  EXPECT_NEAR(rate_with(1, 10, 300), 1 / 300.0, 1e-6);
+  EXPECT_NEAR(rate_with(4, 12, 300), 4 / 300.0, 1e-6);
+  EXPECT_NEAR(rate_with(1, 200, 1), 1, 0.02);
+}
+
+TEST(StudyView, SaysWhetherASearchRunsInAFile) {
+  const TemporaryFolder folder;
+  const std::string file = (folder.path() / "auto_search.db").string();
+  const auto state = [&] {
+    const auto storage = search::open_to_read(file);
+    return study_status(*storage, study_in(*storage, ""))["state"].get<std::string>();
+  };
+  {
+    const auto storage = search::open_storage(file);
+    const search::Study study(*storage, {});
+    EXPECT_EQ(state(), "running");
+    EXPECT_EQ(contents_at(file, "", "")["result"]["status"], "running");
+    EXPECT_EQ(contents_at(folder.path().string(), "", "")["result"]["status"], "running");
+  }
+  EXPECT_EQ(state(), "");
+  EXPECT_EQ(contents_at(file, "", "")["result"]["status"], "unknown");
+  EXPECT_EQ(contents_at("sqlite:///" + file, "", "")["result"]["status"], "unknown");
+  EXPECT_EQ(contents_at(folder.path().string(), "", "")["result"]["status"], "interrupted") << "it has no result.json";
+}
+
+TEST(StudyView, AnEndedSearchIsNotInterrupted) {
+  const auto storage = search::storage::table().make("memory", {{"shared", true}});
+  std::optional<search::Study> study(std::in_place, *storage, search::StudyOptions{});
+  const auto status = [&] { return study_contents(*storage, study_in(*storage, ""))["result"]["status"]; };
+  study->announce("running");
+  EXPECT_EQ(status(), "running");
+  study->announce("ended", "n_trials of 8 reached");
+  EXPECT_EQ(status(), "ended");
+  study->announce("ended", "it was interrupted");
+  EXPECT_EQ(status(), "interrupted");
+  study->announce("running");
+  study.reset();
+  EXPECT_EQ(status(), "interrupted") << "its leader died";
 }
 
 }  // namespace

@@ -33,5 +33,13 @@ TEST(HistorySvg, OnlyWholeTrialsAreTheBest) {
   EXPECT_EQ(std::count(line.begin(), line.begin() + static_cast<std::ptrdiff_t>(line.find("fill")), 'V'), 1) << line;
 }
 
+TEST(HistorySvg, WhatBreaksAConstraintIsNotTheBest) {
+  Json contents = history({{0.5, "complete"}, {0.1, "complete"}, {0.4, "complete"}});
+  contents["trials"][1]["violation"] = 0.2;
+  const std::string with = history_svg(contents);
+  const std::string line = with.substr(with.rfind("<path", with.find("#0b7a53")));
+  EXPECT_EQ(std::count(line.begin(), line.begin() + static_cast<std::ptrdiff_t>(line.find("fill")), 'V'), 1) << line;
+}
+
 }  // namespace
 }  // namespace quasar::report

@@ -108,6 +108,15 @@ std::optional<bool> lock_number(int number, uint64_t offset, uint64_t size) {
   failed_with(::GetLastError());
   return std::nullopt;
 }
+
+// Windows tells of locks only to who tries to take one.
+std::optional<bool> number_is_locked(int number, uint64_t offset, uint64_t size) {
+  const std::optional<bool> taken = lock_number(number, offset, size);
+  if (!taken) return std::nullopt;
+  OVERLAPPED place = place_of(offset + (uint64_t{1} << 62));
+  if (*taken) ::UnlockFileEx(handle_of(number), 0, static_cast<DWORD>(size), static_cast<DWORD>(size >> 32), &place);
+  return !*taken;
+}
 #else
 // It has no name any more once it is open, so that nothing is left behind, however the program ends.
 int open_scratch(const fs::path& folder) {
@@ -163,14 +172,24 @@ int flush_number(int number) {
 }
 
 // Open file description locks, which belong to an open file and die with it.
-std::optional<bool> lock_number(int number, uint64_t offset, uint64_t size) {
+struct flock lock_of(uint64_t offset, uint64_t size) {
   struct flock lock {};
   lock.l_type = F_WRLCK;
   lock.l_whence = SEEK_SET;
   lock.l_start = static_cast<off_t>(offset);
   lock.l_len = static_cast<off_t>(size);
+  return lock;
+}
+
+std::optional<bool> lock_number(int number, uint64_t offset, uint64_t size) {
+  struct flock lock = lock_of(offset, size);
   if (::fcntl(number, F_OFD_SETLK, &lock) == 0) return true;
   return errno == EAGAIN || errno == EACCES ? std::optional(false) : std::nullopt;
+}
+
+std::optional<bool> number_is_locked(int number, uint64_t offset, uint64_t size) {
+  struct flock lock = lock_of(offset, size);
+  return ::fcntl(number, F_OFD_GETLK, &lock) == 0 ? std::optional(lock.l_type != F_UNLCK) : std::nullopt;
 }
 #endif
 
@@ -207,6 +226,10 @@ bool OpenFile::flush() const {
 
 std::optional<bool> OpenFile::lock(uint64_t offset, uint64_t size) const {
   return lock_number(number_, offset, size);
+}
+
+std::optional<bool> OpenFile::is_locked(uint64_t offset, uint64_t size) const {
+  return number_is_locked(number_, offset, size);
 }
 
 std::optional<uint64_t> OpenFile::size() const {

@@ -47,6 +47,8 @@ class OpenFile {
   // Bytes of it for this value alone, until it is closed, however its process ends. false: another value has some of them, here
   // or in another process; nullopt: it failed.
   std::optional<bool> lock(uint64_t offset, uint64_t size) const;
+  // Whether another value has some of them by lock(); nothing is taken. nullopt: it cannot be asked.
+  std::optional<bool> is_locked(uint64_t offset, uint64_t size) const;
 
  private:
   int number_ = -1;

@@ -21,11 +21,12 @@ namespace fs = std::filesystem;
 class Report final : public Command {
  public:
   void define(CLI::App& app) override {
-    app.add_option("folder", folder_, "a search's output_dir, or the address of a database that holds its study")->required();
+    app.add_option("folder", folder_, "a search's output_dir, or the database that holds its study: postgresql://…, or a file")
+        ->required();
     app.add_option("other", other_, "another one, to be shown beside it");
-    app.add_option("--storage", storage_, "the address of the study, where the search was on a server");
-    app.add_option("--study", study_, "which study of an address (default: the one that runs)");
-    auto* format = app.add_option("--format", format_, "html, markdown, csv or json")->capture_default_str();
+    app.add_option("--storage", storage_, "where the study of a folder is, if not where its result.json says");
+    app.add_option("--study", study_, "which study (default: the one that runs, or that the folder's results are of)");
+    auto* format = app.add_option("--format", format_, "html, markdown, csv or json (default: what -o ends on, or html)");
     app.add_option("-o,--output", output_, "the file to write; '-' is standard output, the default of all but html");
     app.add_flag("--json", json_, json_help)->excludes(format);
     app.footer(
@@ -36,11 +37,17 @@ class Report final : public Command {
 
   int run() override {
     if (json_) format_ = "json";
+    if (format_.empty()) format_ = format_by_name(output_);
     const auto writer = report::writers::table().make(format_);
     const fs::path file = destination();
     if (!output_.empty() && file != "-") check_outputs({{"-o", file.string()}}, inputs());
-    std::vector<Json> searches{report::contents_at(folder_, storage_, study_, on_standard_error())};
-    if (!other_.empty()) searches.push_back(report::contents_at(other_, storage_, study_, on_standard_error()));
+    refuse_live_page(file);
+    expect_folder_for_storage();
+    std::vector<Json> searches{report::contents_at(folder_, storage_of(folder_), study_, on_standard_error())};
+    if (!other_.empty()) searches.push_back(report::contents_at(other_, storage_of(other_), study_, on_standard_error()));
+    for (const Json& contents : searches) {
+      if (contents.contains("missing")) tell_missing(file, contents["missing"]);
+    }
     const auto names = names_of();
     for (size_t i = 0; i < searches.size(); ++i) searches[i]["name"] = names[i];
     const std::string text = tune::with_result_of(folder_, [&] { return writer->write(searches); });
@@ -54,6 +61,44 @@ class Report final : public Command {
   }
 
  private:
+  static std::string format_by_name(const std::string& file) {
+    const std::string end = fs::path(file).extension().string();
+    for (const auto& [ending, format] :
+         {std::pair(".md", "markdown"), {".markdown", "markdown"}, {".csv", "csv"}, {".json", "json"}}) {
+      if (end == ending) return format;
+    }
+    return "html";
+  }
+
+  // The page that a search keeps up to date itself, and that an open browser follows.
+  static void refuse_live_page(const fs::path& file) {
+    const fs::path folder = fs::absolute(file).parent_path();
+    if (file.filename() != "report.html" || !report::is_searched_now(folder)) return;
+    throw Error("the search in '" + folder.string() +
+                "' runs, and writes its report.html itself: open that, or name another file (-o FILE)");
+  }
+
+  // A page with all trials is not replaced by one without.
+  void tell_missing(const fs::path& file, const std::string& why) const {
+    if (output_.empty() && other_.empty() && file != "-" && fs::exists(file))
+      throw Error("the trials of the search are gone (" + why + "), and " + file.string() +
+                  " would lose them: say where the study is (--storage ADDRESS), or name another file (-o FILE)");
+    on_standard_error()(Level::warning, "the report has no trials: " + why);
+  }
+
+  void expect_folder_for_storage() const {
+    const bool has_folder = !report::is_study_address(folder_) || (!other_.empty() && !report::is_study_address(other_));
+    if (!storage_.empty() && !has_folder)
+      throw Error("--storage says where the study of an output folder is, but '" + without_password(folder_) +
+                  "' is a study's address");
+  }
+
+  // Of two folders that which has no study of its own.
+  std::string storage_of(const std::string& place) const {
+    const bool has_its_own = report::is_study_address(place) || fs::exists(fs::path(place) / "auto_search.db");
+    return other_.empty() || !has_its_own ? storage_ : "";
+  }
+
   OverwriteGuard inputs() const {
     OverwriteGuard files;
     for (const auto& place : {folder_, other_, storage_}) {
@@ -65,8 +110,8 @@ class Report final : public Command {
   // What tells the folders apart: their last parts, or all of them where those are the same.
   std::vector<std::string> names_of() const {
     const auto last = [](const std::string& folder) {
-      if (search::is_shared_storage(folder)) return without_login(folder);
-      return fs::absolute(folder / fs::path("")).parent_path().filename().string();
+      if (report::is_study_address(folder)) return without_login(folder);
+      return fs::absolute(folder / fs::path("")).lexically_normal().parent_path().filename().string();
     };
     if (other_.empty()) return {last(folder_)};
     return last(folder_) == last(other_) ? std::vector{folder_, other_} : std::vector{last(folder_), last(other_)};
@@ -75,11 +120,11 @@ class Report final : public Command {
   fs::path destination() const {
     if (!output_.empty()) return output_;
     if (report::writers::table().resolve(format_) != "html") return "-";
-    const bool server = search::is_shared_storage(folder_);
-    return (server ? fs::path() : fs::path(folder_)) / (other_.empty() ? "report.html" : "comparison.html");
+    return (report::is_study_address(folder_) ? fs::path() : fs::path(folder_)) /
+           (other_.empty() ? "report.html" : "comparison.html");
   }
 
-  std::string folder_, other_, storage_, study_, format_ = "html", output_;
+  std::string folder_, other_, storage_, study_, format_, output_;
   bool json_ = false;
 };
 

@@ -102,7 +102,7 @@ class Studies final : public Command {
     for (const Json& study : out) {
       const Json& trials = study["trials"];
       const std::string state = study["state"];
-      text += printable_name(study["study"].get<std::string>()) + ": " + (state.empty() ? "not shared" : state) + ", " +
+      text += printable_name(study["study"].get<std::string>()) + ": " + (state.empty() ? "no search runs in it" : state) + ", " +
               trials["complete"].dump() + " complete, " + trials["failed"].dump() + " failed, " + trials["running"].dump() +
               " running\n";
     }

@@ -34,25 +34,31 @@ function number(x, digits = 4) {
   return String(Number(x.toPrecision(digits)));
 }
 
-const bytes = (x) => (!isNumber(x) ? '–' : x >= 1e9 ? number(x / 1e9, 3) + ' GB' : x >= 1e6 ? number(x / 1e6, 3) + ' MB' : number(x / 1e3, 3) + ' KB');
+const bytes = (x) => (!isNumber(x) ? '–' : Math.abs(x) >= 1e9 ? number(x / 1e9, 3) + ' GB' : Math.abs(x) >= 1e6 ? number(x / 1e6, 3) + ' MB' : number(x / 1e3, 3) + ' KB');
 const seconds = (x) => (!isNumber(x) ? '–' : x < 1 ? number(1000 * x, 3) + ' ms' : x < 120 ? number(x, 3) + ' s' : x < 7200 ? number(x / 60, 3) + ' min' : number(x / 3600, 3) + ' h');
-const milliseconds = (x) => (!isNumber(x) ? '–' : x < 0.1 ? number(1000 * x, 3) + ' µs' : x >= 1000 ? number(x / 1000, 3) + ' s' : number(x, 3) + ' ms');
+const milliseconds = (x) => (!isNumber(x) ? '–' : Math.abs(x) < 0.1 ? number(1000 * x, 3) + ' µs' : Math.abs(x) >= 1000 ? number(x / 1000, 3) + ' s' : number(x, 3) + ' ms');
 const percent = (x, digits = 1) => (isNumber(x) ? (100 * x).toFixed(digits) + ' %' : '–');
 const pretty = (name) => name.replace(/_params_/, ' · ');  // a group's member, as people say it
 const words = (value) => (value === null ? 'null' : typeof value === 'string' ? value : JSON.stringify(value));
 
-// A value of a metric as its users write it: shares in per cent.
+// What running the model costs, as objectives name it.
+const costUnits = { bytes, peak_memory: bytes, latency: milliseconds, relative_latency: (x) => (isNumber(x) ? number(x, 3) + ' × float' : '–') };
+const isCost = (name) => Object.hasOwn(costUnits, name);
+const isShare = (name) => data.searches.some((contents) => at(contents.metrics, name, 'proportion'));
+
+// A value of a metric or cost as its users write it: shares in per cent.
 function score(name, value) {
-  return at(search.metrics, name, 'proportion') ? percent(value, 2) : number(value);
+  return isCost(name) ? costUnits[name](value) : isShare(name) ? percent(value, 2) : number(value);
 }
 const interval = (name, s) => (s && isNumber(s.low) && isNumber(s.high) && s.high > s.low ? `${score(name, s.low)} … ${score(name, s.high)}` : '');
 const maximized = (objective) => at(objective, 'direction') === 'maximize';
 const objectiveOf = (contents) => at(contents.objectives, 0) || { name: 'value', direction: 'minimize' };
+const keepsConstraints = (trial) => !(trial.violation > 0);
 const better = (objective, a, b) => (maximized(objective) ? a > b : a < b);
 
 const dark = matchMedia('(prefers-color-scheme: dark)');
 const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue('--' + name).trim();
-const states = { complete: 'accent', duplicate: 'mute', pruned: 'warn', failed: 'bad', running: 'soft' };
+const states = { complete: 'accent', 'breaks a constraint': 'warn', duplicate: 'mute', pruned: 'warn', failed: 'bad', running: 'soft' };
 const series = () => (document.documentElement.dataset.theme === 'dark'
   ? ['#86aeff', '#eaaa52', '#4cc795', '#d68fd6', '#ff8580', '#6fd0e0', '#c9b458', '#a9b4c2']
   : ['#2557c7', '#c97b12', '#0b8a5d', '#93459b', '#c23a3a', '#1688a0', '#8d7a13', '#6a7685']);

@@ -8,7 +8,7 @@ sections.push({ id: 'compare-summary', title: 'Side by side', wide: true, build:
   const row = (what, of, show, apart = signed(show)) => rows.push({ what, values: data.searches.map((contents, i) => of(contents.result, bests[i], contents)), show, apart });
   row('status', (result) => result.status, (x) => String(x));
   for (const name of new Set(bests.flatMap((best) => Object.keys(best.metrics || {})))) {
-    const show = (x) => score(name, x), apart = at(search.metrics, name, 'proportion') ? (a, b) => change(name, a, b) : undefined;
+    const show = (x) => score(name, x), apart = isShare(name) ? (a, b) => change(name, a, b) : undefined;
     row(`${name}, float`, (result) => at(result, 'baseline', 'metrics', name, 'value'), show, apart);
     row(`${name}, best`, (result, best) => at(best, 'metrics', name, 'value'), show, apart);
     if (bests.some((best) => at(best, 'holdout', name))) row(`${name}, best on hold-out`, (result, best) => at(best, 'holdout', name, 'value'), show, apart);
@@ -23,14 +23,19 @@ sections.push({ id: 'compare-summary', title: 'Side by side', wide: true, build:
   return [element('h1', {}, data.searches.map(nameOf).join(' and ')), element('section', {}, table(columns, rows))];
 } });
 
-sections.push({ id: 'compare-history', title: 'Best so far', build: () => [figure(`${objectiveOf(search).name} of the best trial so far`, 340, () => {
-  const name = objectiveOf(search).name, lines = data.searches.map((contents) => bestSoFar(contents)), log = logarithmic(lines.flat().map((point) => point[1]));
+// Searches with the same objective share a plot.
+function bestSoFarOption(name) {
+  const some = data.searches.map((contents, i) => ({ contents, i })).filter(({ contents }) => objectiveOf(contents).name === name);
+  const lines = some.map(({ contents }) => bestSoFar(contents)), log = logarithmic(lines.flat().map((point) => point[1]));
   return {
     grid: { left: 12, right: 16, top: 34, bottom: 28, containLabel: true }, legend: {}, tooltip: { trigger: 'axis', formatter: (points) => points.map((point) => `${point.marker}${escaped(point.seriesName)}: ${escaped(score(name, point.value[1]))}`).join('<br>') },
     xAxis: { type: 'value', name: 'trial', nameLocation: 'middle', nameGap: 24, minInterval: 1, splitLine: { show: false } }, yAxis: { type: log ? 'log' : 'value', scale: true, axisLabel: { formatter: (x) => score(name, x) } },
-    series: lines.map((line, i) => ({ name: nameOf(data.searches[i], i), type: 'line', step: 'end', symbol: 'none', lineStyle: { width: 2 }, data: line })),
+    series: lines.map((line, k) => ({ name: nameOf(some[k].contents, some[k].i), type: 'line', step: 'end', symbol: 'none', lineStyle: { width: 2 }, data: line })),
   };
-})] });
+}
+
+sections.push({ id: 'compare-history', title: 'Best so far', build: () =>
+  [...new Set(data.searches.map((contents) => objectiveOf(contents).name))].map((name) => figure(`${name} of the best trial so far`, 340, () => bestSoFarOption(name))) });
 
 sections.push({ id: 'compare-parameters', title: 'Best parameters', build: () => {
   const bests = data.searches.map((contents) => at(contents.result, 'best', 'params') || {}), names = [...new Set(bests.flatMap(Object.keys))];

@@ -7,6 +7,7 @@ function trialTip(trial, extra) {
   const lines = [`<b>trial ${trial.number}</b> · ${escaped(trial.state)}`];
   if (isNumber(at(trial.values, 0))) lines.push(`${escaped(name)} ${escaped(score(name, trial.values[0]))}`);
   if (extra) lines.push(extra);
+  if (!keepsConstraints(trial)) lines.push('breaks a constraint');
   for (const [key, value] of Object.entries(trial.params).slice(0, 14)) lines.push(`<span style="opacity:.7">${escaped(pretty(key))}</span> ${escaped(words(value).slice(0, 60))}`);
   if (typeof trial.pruned === 'string') lines.push(escaped('given up ' + trial.pruned));
   if (trial.error) lines.push(`<span style="opacity:.8">${escaped(trial.error.slice(0, 120))}</span>`);
@@ -18,7 +19,7 @@ function bestSoFar(contents, which = 0) {
   let best;
   for (const trial of contents.trials) {
     const value = at(trial.values, which);
-    if (trial.state === 'complete' && isNumber(value) && (best === undefined || better(objective, value, best))) line.push([trial.number, (best = value)]);
+    if (trial.state === 'complete' && keepsConstraints(trial) && isNumber(value) && (best === undefined || better(objective, value, best))) line.push([trial.number, (best = value)]);
   }
   const last = contents.trials.at(-1);
   if (last && line.length) line.push([last.number, best]);
@@ -26,11 +27,12 @@ function bestSoFar(contents, which = 0) {
 }
 
 function historyOption(contents, which) {
-  const of = (state) => contents.trials.filter((trial) => trial.state === state && isNumber(at(trial.values, which) ?? trial.last));
+  const kind = (trial) => (trial.state === 'complete' && !keepsConstraints(trial) ? 'breaks a constraint' : trial.state);
+  const of = (state) => contents.trials.filter((trial) => kind(trial) === state && isNumber(at(trial.values, which) ?? trial.last));
   const valued = contents.trials.map((trial) => at(trial.values, which) ?? trial.last).filter(isNumber);
   const log = logarithmic(valued), objective = contents.objectives[which] || objectiveOf(contents);
   const floor = valued.length ? (maximized(objective) ? Math.min(...valued) : Math.max(...valued)) : 0;
-  const symbol = { complete: 'circle', duplicate: 'circle', pruned: 'triangle', failed: 'path://M2,0L5,3L8,0L10,2L7,5L10,8L8,10L5,7L2,10L0,8L3,5L0,2Z' };
+  const symbol = { complete: 'circle', 'breaks a constraint': 'diamond', duplicate: 'circle', pruned: 'triangle', failed: 'path://M2,0L5,3L8,0L10,2L7,5L10,8L8,10L5,7L2,10L0,8L3,5L0,2Z' };
   const failed = contents.trials.filter((trial) => trial.state === 'failed').map((trial) => ({ value: [trial.number, floor], trial }));
   const scatter = Object.keys(symbol).map((state) => ({
     name: state, type: 'scatter', symbol: symbol[state], symbolSize: state === 'failed' ? 9 : 8, itemStyle: { ...(state === 'duplicate' ? { color: 'transparent', borderColor: colour(states[state]), borderWidth: 1.5 } : { color: colour(states[state]) }), opacity: state === 'complete' ? 0.85 : 0.7 },
@@ -49,6 +51,6 @@ function historyOption(contents, which) {
 sections.push({ id: 'history', title: 'History', build: () => {
   if (!search.trials.length) return null;
   const click = (event) => event.data && event.data.trial && document.dispatchEvent(new CustomEvent('chosen', { detail: event.data.trial.number }));
-  return [element('p', { class: 'note' }, 'Every trial in its order. A duplicate made the same model as an earlier trial and cost nothing' + (data.view === 'history' ? '.' : '; a click shows the trial in the table.')),
+  return [element('p', { class: 'note' }, 'Every trial in its order. A duplicate made the same model as an earlier trial and cost nothing' + (search.trials.every(keepsConstraints) ? '' : '; the line follows the trials that keep the constraints') + (data.view === 'history' ? '.' : '; a click shows the trial in the table.')),
     ...search.objectives.map((objective, i) => figure(search.objectives.length > 1 ? objective.name : 'Optimization history', 340, () => historyOption(search, i), click))];
 } });

@@ -1,9 +1,9 @@
 // Puts the page together: bar, sections that have data, theme, printing, and reloading while the search runs.
 'use strict';
-const order = ['model', 'verdicts', 'compare-summary', 'compare-history', 'compare-parameters', 'compare-layers', 'summary', 'scores', 'answers', 'next', 'tuning', 'history', 'workers', 'pareto', 'importance', 'slices',
+const order = ['model', 'verdicts', 'compare-summary', 'compare-history', 'compare-parameters', 'compare-layers', 'summary', 'scores', 'models', 'answers', 'next', 'tuning', 'history', 'workers', 'pareto', 'importance', 'slices',
   'parallel', 'layers', 'costs', 'ranges', 'nodes', 'flips', 'trials', 'reproduce', 'time'];
 // What the bar calls the sections whose titles are long.
-const brief = { scores: 'Scores', next: 'Next', tuning: 'Way', workers: 'Workers', pareto: 'Cost', importance: 'Importance', slices: 'Slices', parallel: 'Parallel', answers: 'Parts', costs: 'Time', ranges: 'Ranges', flips: 'Flips', reproduce: 'Reproduce', time: 'Environment' };
+const brief = { scores: 'Scores', next: 'Next', tuning: 'Way', workers: 'Workers', pareto: 'Cost', importance: 'Importance', models: 'Models', slices: 'Slices', parallel: 'Parallel', answers: 'Parts', costs: 'Time', ranges: 'Ranges', flips: 'Flips', reproduce: 'Reproduce', time: 'Environment' };
 const root = document.documentElement;
 const saved = { get: (key) => { try { return sessionStorage.getItem(key); } catch { return null; } }, set: (key, value) => { try { sessionStorage.setItem(key, value); } catch { /* private windows */ } } };
 

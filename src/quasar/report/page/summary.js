@@ -2,7 +2,7 @@
 'use strict';
 const verdicts = {
   ok: ['good', 'finished'], running: ['soft', 'running'], goal_missed: ['warn', 'goal missed'],
-  no_candidate: ['warn', 'no candidate'], strategy_failed: ['warn', 'strategy failed'], interrupted: ['warn', 'interrupted'],
+  ended: ['soft', 'ended'], unknown: ['soft', 'end not known'], no_candidate: ['warn', 'no candidate'], strategy_failed: ['warn', 'strategy failed'], interrupted: ['warn', 'interrupted'],
 };
 
 function verdict(result) {
@@ -18,7 +18,7 @@ const firstTrial = (contents) => contents.trials.find((trial) => trial.number ==
 // Change from a to b, as its reader thinks of it: "−49 %" for what should be small, points for shares.
 function change(name, a, b) {
   if (!isNumber(a) || !isNumber(b)) return '';
-  if (at(search.metrics, name, 'proportion')) return `${b >= a ? '+' : '−'}${Math.abs(100 * (b - a)).toFixed(2)} points`;
+  if (isShare(name)) return `${b >= a ? '+' : '−'}${Math.abs(100 * (b - a)).toFixed(2)} points`;
   return a === 0 ? '' : `${b >= a ? '+' : '−'}${number(Math.abs(100 * (b / a - 1)), 3)} %`;
 }
 
@@ -35,15 +35,20 @@ function metricCards(contents) {
   });
 }
 
+// `faster` is null where the model is for another processor: times here judge nothing then.
+function latencyCard(contents, [before, after]) {
+  const { result } = contents, ratio = at(result.best, 'time_of_float') || {}, all = ratio.on_all, gain = isNumber(ratio.value) ? 1 / ratio.value : before / after;
+  const float = `float ${milliseconds(ratio.float_ms ?? before)}`;
+  if (result.faster === null) return card('latency', milliseconds(after), [float, 'on this machine, which is not the target']);
+  return card('latency', milliseconds(after), [float, gain >= 1 ? number(gain, 3) + '× faster' : number(1 / gain, 3) + '× slower',
+    all ? `${number(all.value, 3)} × float on all ${all.threads} cores` : ''], gain < 0.95 || result.faster === false ? 'warn' : '');
+}
+
 function costCards(contents) {
   const { baseline, best } = contents.result, out = [];
   const size = [at(baseline, 'bytes'), at(best, 'bytes')], time = [at(baseline, 'latency_ms', 'median'), at(best, 'latency_ms', 'median')];
   if (isNumber(size[1])) out.push(card('size', bytes(size[1]), [`float ${bytes(size[0])}`, size[0] >= size[1] ? `${number(size[0] / size[1], 3)}× smaller` : `${number(size[1] / size[0], 3)}× larger`]));
-  if (isNumber(time[1])) {
-    const ratio = at(best, 'time_of_float') || {}, all = ratio.on_all, gain = isNumber(ratio.value) ? 1 / ratio.value : time[0] / time[1];
-    out.push(card('latency', milliseconds(time[1]), [`float ${milliseconds(ratio.float_ms ?? time[0])}`, gain >= 1 ? number(gain, 3) + '× faster' : number(1 / gain, 3) + '× slower',
-      all ? `${number(all.value, 3)} × float on all ${all.threads} cores` : ''], gain < 0.95 || contents.result.faster === false ? 'warn' : ''));
-  }
+  if (isNumber(time[1])) out.push(latencyCard(contents, time));
   const operators = at(best, 'operators'), broken = at(best, 'broken_rules');
   if (operators) out.push(card('operators left in float', String(operators.float), broken === undefined ? `${operators.quantized} ${operators.by === 'plan' ? 'in integers as planned' : `run in integer kernels of ${operators.by || 'ONNX Runtime'}`}`
     : `${operators.quantized} planned for the NPU, ${broken} of its rules broken`, operators.float || broken ? 'warn' : 'good'));
@@ -59,9 +64,10 @@ function poor(contents) {
 function lead(contents) {
   const { result } = contents, counts = result.trials || {}, name = objectiveOf(contents).name, best = result.best;
   const of = element('p', { class: 'lead' });
-  if (best) of.append('Best is ', element('strong', {}, `trial ${best.trial}`), ` with ${name} `, element('strong', {}, score(name, at(best, 'metrics', name, 'value'))), '. ');
+  const value = at(best, 'metrics', name, 'value') ?? at(bestTrial(contents), 'values', 0);
+  if (best) of.append('Best is ', element('strong', {}, `trial ${best.trial}`), ` with ${name} `, element('strong', {}, score(name, value)), best.feasible === false ? ', which breaks a constraint' : '', '. ');
   of.append(`${counts.executed ?? 0} trials were executed` + (counts.duplicate ? `, ${counts.duplicate} more were the same model as another` : '') +
-    (counts.pruned ? `, ${counts.pruned} given up early` : '') + (counts.failed ? `, ${counts.failed} failed` : '') + `, in ${seconds(result.seconds)}.`);
+    (counts.pruned ? `, ${counts.pruned} given up early` : '') + (counts.failed ? `, ${counts.failed} failed` : '') + (isNumber(result.seconds) ? `, in ${seconds(result.seconds)}.` : '.'));
   if (result.reason) of.append(` Ended because: ${result.reason}.`);
   return of;
 }
@@ -86,7 +92,9 @@ sections.push({ id: 'scores', title: 'Float against best', build: () => {
     if (at(best, 'holdout', name)) rows.push({ name: name + ' on hold-out samples', metric: name, float: at(baseline, 'holdout', name, 'value'), best: best.holdout[name] });
   }
   const show = (row, x) => score(row.metric || row.name, x);
-  return [element('p', { class: 'note' }, `Every score is ${at(search.result, 'judge', 'library') || 'ONNX Runtime'}'s. The interval holds the true value with 95 % confidence.`, best.holdout ? ' Nobody saw the hold-out samples before the winner was chosen.' : ''),
+  const judged = at(search.words, 'search_evaluator') ? 'Scores of metrics that search_evaluator gives are its own; every other one' : 'Every score';
+  const sure = rows.some((row) => interval(row.metric || row.name, row.best)) ? ' The interval holds the true value with 95 % confidence.' : '';
+  return [element('p', { class: 'note' }, `${judged} is ${at(search.result, 'judge', 'library') || 'ONNX Runtime'}'s.${sure}`, best.holdout ? ' Nobody saw the hold-out samples before the winner was chosen.' : ''),
     table([
       { title: 'metric', value: (row) => row.name }, { title: 'float', value: (row) => row.float, show: (row) => show(row, row.float) },
       { title: 'default', value: (row) => row.first, show: (row) => show(row, row.first), help: 'Trial 0: the scheme\'s default configuration' },

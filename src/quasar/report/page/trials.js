@@ -23,8 +23,9 @@ function trialColumns() {
   });
   const names = new Set(search.trials.flatMap((trial) => Object.keys(trial.metrics || {})));
   search.objectives.forEach((objective) => names.delete(objective.name));
-  for (const name of names) columns.push({ title: name, value: (trial) => at(trial.metrics, name), show: (trial) => (name === 'bytes' ? bytes(trial.metrics && trial.metrics[name]) : score(name, at(trial.metrics, name))) });
-  if (search.trials.some((trial) => isNumber(trial.bytes)) && !names.has('bytes')) columns.push({ title: 'weights', help: 'Size of the model\'s weights', value: (trial) => trial.bytes, show: (trial) => bytes(trial.bytes) });
+  for (const name of names) columns.push({ title: name, value: (trial) => at(trial.metrics, name), show: (trial) => score(name, at(trial.metrics, name)) });
+  if (search.trials.some((trial) => isNumber(trial.bytes)) && !names.has('bytes') && !search.objectives.some((objective) => objective.name === 'bytes')) columns.push({ title: 'weights', help: 'Size of the model\'s weights', value: (trial) => trial.bytes, show: (trial) => bytes(trial.bytes) });
+  if (!search.trials.every(keepsConstraints)) columns.push({ title: 'misses', help: 'By what share of their bounds constraints are exceeded, all together', value: (trial) => trial.violation ?? 0, show: (trial) => (keepsConstraints(trial) ? '–' : element('span', { class: 'warn' }, percent(trial.violation))) });
   columns.push({ title: 'time', value: (trial) => trial.seconds, show: (trial) => seconds(trial.seconds) });
   if (new Set(search.trials.map((trial) => trial.stage)).size > 1) columns.push({ title: 'stage', text: 'text', value: (trial) => trial.stage });
   varying().forEach((parameter, i) => columns.push({ title: pretty(parameter.name).replace(' ·', '\u00a0·'), text: i < mostOnPaper ? 'text' : 'text screen', value: (trial) => { const value = trial.params[parameter.name]; return value === undefined || isNumber(value) ? value : words(value); }, show: (trial) => (parameter.name in trial.params ? (isNumber(trial.params[parameter.name]) ? number(trial.params[parameter.name]) : short(words(trial.params[parameter.name]), 42)) : '–') }));

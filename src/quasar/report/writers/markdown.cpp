@@ -46,7 +46,11 @@ std::string inert_but_code(const std::string& text) {
   return out;
 }
 
-std::string number(const Json& value, const char* form = "%.4g") {
+std::string number(const Json& value) {
+  return value.is_number() ? plain_digits(value.get<double>(), 4) : "–";
+}
+
+std::string number(const Json& value, const char* form) {
   return value.is_number() ? formatted(form, value.get<double>()) : "–";
 }
 
@@ -76,9 +80,33 @@ std::string scored(const Json& contents, const std::string& metric, const Json& 
     if (!score.contains(key) || !score[key].is_number()) return std::string("–");
     return share ? number(100 * score[key].get<double>(), "%.2f") : number(score[key]);
   };
-  std::string text = shown("value") + (share ? " %" : "");
+  std::string text = shown("value");
+  if (share && text != "–") text += " %";
   if (score.contains("low") && score["low"] != score["high"]) text += " [" + shown("low") + ", " + shown("high") + "]";
   return text;
+}
+
+// The model is for another processor than the one that it was timed on.
+bool is_timed_elsewhere(const Json& contents) {
+  const Json& result = contents["result"];
+  return result.contains("faster") && result["faster"].is_null();
+}
+
+double greatest_size(const std::vector<Json>& searches) {
+  double out = 0;
+  for (const auto& contents : searches) out = std::max(out, contents["result"].value(Pointer("/baseline/bytes"), 0.0));
+  return out;
+}
+
+// Of all searches, those of the first one first.
+std::vector<std::string> metrics_of(const std::vector<Json>& searches) {
+  std::vector<std::string> out;
+  for (const auto& contents : searches) {
+    for (const auto& [name, facts] : contents["metrics"].items()) {
+      if (std::ranges::find(out, name) == out.end()) out.push_back(name);
+    }
+  }
+  return out;
 }
 
 // One row a metric (hold-out below it), then what the model costs; two columns, float and best, for every search.
@@ -91,23 +119,28 @@ std::vector<Row> rows_of(const std::vector<Json>& searches) {
     }
     rows.push_back(std::move(row));
   };
-  for (const auto& [name, facts] : searches.front()["metrics"].items()) {
+  for (const auto& name : metrics_of(searches)) {
     for (const char* split : {"metrics", "holdout"}) {
-      if (!searches.front()["result"].value(Pointer(std::string("/best/") + split), Json()).contains(name)) continue;
+      const auto has = [&](const Json& contents) {
+        return contents["result"].value(Pointer(std::string("/best/") + split), Json()).contains(name);
+      };
+      if (std::ranges::none_of(searches, has)) continue;
       add(inert(name) + (std::string(split) == "holdout" ? " (hold-out)" : ""), [&](const Json& contents, const Json& side) {
         return scored(contents, name,
                       side.is_object() ? side.value(Pointer("/" + std::string(split)) / name, Json::object()) : Json::object());
       });
     }
   }
-  const auto cost = [&](const char* name, const char* path, double scale) {
+  const auto cost = [&](const std::string& name, const char* path, double unit) {
     add(name, [&](const Json&, const Json& side) {
       const Json value = side.is_object() ? side.value(Pointer(path), Json()) : Json();
-      return value.is_number() ? number(value.get<double>() * scale) : std::string("–");
+      return value.is_number() ? number(value.get<double>() / unit) : std::string("–");
     });
   };
-  cost("size, KB", "/bytes", 1e-3);
-  cost("latency, ms", "/latency_ms/median", 1);
+  const ByteUnit unit = unit_of_bytes(greatest_size(searches));
+  cost(std::string("size, ") + unit.name, "/bytes", unit.bytes);
+  cost(std::ranges::any_of(searches, is_timed_elsewhere) ? "latency, ms (this machine, not the target)" : "latency, ms",
+       "/latency_ms/median", 1);
   cost("operators in float", "/operators/float", 1);
   return rows;
 }
@@ -117,10 +150,11 @@ std::string summary_of(const Json& contents) {
   const auto count = [&](const char* kind) {
     return std::to_string(result.value(Pointer(std::string("/trials/") + kind), size_t{0}));
   };
+  const Json seconds = result.value("seconds", Json());
   std::string out = "Status **" + inert(result.value("status", std::string())) +
                     "**: " + inert(result.value("reason", std::string())) + ". " + count("executed") + " trials executed, " +
-                    count("duplicate") + " duplicates, " + count("pruned") + " pruned, " + count("failed") + " failed, " +
-                    number(result.value("seconds", Json())) + " s.\n";
+                    count("duplicate") + " duplicates, " + count("pruned") + " pruned, " + count("failed") + " failed" +
+                    (seconds.is_number() ? ", " + seconds_in_words(seconds.get<double>()) : "") + ".\n";
   return out;
 }
 

@@ -141,7 +141,7 @@ class Postgresql final : public Relational, public Sharing {
   }
 
   bool is_locked(int64_t study) override {
-    return beside([&](soci::session& sql) { return is_held(sql, study); });
+    return beside([&](soci::session& sql) { return search::is_held(sql, study); });
   }
 
   std::string leaders(const std::string& key) override {

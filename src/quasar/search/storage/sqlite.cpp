@@ -38,8 +38,10 @@ class Sqlite final : public Relational {
   }
 
   std::unique_ptr<StudyLock> lock(const StudyRecord& study) override {
-    return std::make_unique<Locked>(path_ + "-lock", "the study '" + study.name + "' in " + path_, study.id);
+    return std::make_unique<Locked>(lock_file(), "the study '" + study.name + "' in " + path_, study.id);
   }
+
+  std::optional<bool> is_held(const StudyRecord& study) override { return FileLock::is_held(lock_file(), study.id); }
 
   std::string where() const override { return path_; }
 
@@ -62,6 +64,8 @@ class Sqlite final : public Relational {
   }
 
  private:
+  std::string lock_file() const { return path_ + "-lock"; }
+
   // SQLite's words without SOCI's: "sqlite3_statement_backend::loadOne: <words> while executing "COMMIT".".
   static std::string plain(const std::string& why) {
     const size_t name = why.find("::"), begin = name == std::string::npos ? name : why.find(": ", name);
