@@ -69,10 +69,12 @@ TEST(Writers, EverySearchHasColumnsOfItsOwnObjectives) {
 TEST(Writers, MetricsOfTheBestAreToldWithoutTheFloatModels) {
   Json result = small_result();
   result["status"] = "running";
+  result["reason"] = "";
   result["baseline"] = {{"model", "net.onnx"}, {"metrics", Json::object()}};
   result["best"] = {{"trial", 0}, {"params", Json::object()}, {"metrics", {{"top1", {{"value", 0.9762}}}}}};
   const Json all = contents(result);
   EXPECT_TRUE(all["metrics"]["top1"]["proportion"]);
+  EXPECT_TRUE(shows(written("markdown", {all}), "Status **running**. 12 trials"));
   EXPECT_TRUE(shows(written("markdown", {all}), "| top1 | – | 97.62 % |")) << written("markdown", {all});
 }
 

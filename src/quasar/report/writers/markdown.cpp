@@ -151,8 +151,9 @@ std::string summary_of(const Json& contents) {
     return std::to_string(result.value(Pointer(std::string("/trials/") + kind), size_t{0}));
   };
   const Json seconds = result.value("seconds", Json());
-  std::string out = "Status **" + inert(result.value("status", std::string())) +
-                    "**: " + inert(result.value("reason", std::string())) + ". " + count("executed") + " trials executed, " +
+  const std::string reason = result.value("reason", "");
+  std::string out = "Status **" + inert(result.value("status", std::string())) + "**" +
+                    (reason.empty() ? "" : ": " + inert(reason)) + ". " + count("executed") + " trials executed, " +
                     count("duplicate") + " duplicates, " + count("pruned") + " pruned, " + count("failed") + " failed" +
                     (seconds.is_number() ? ", " + seconds_in_words(seconds.get<double>()) : "") + ".\n";
   return out;
