@@ -167,17 +167,20 @@ def search(model: Optional[Model] = None, calib: Samples = None, eval: Samples =
     nothing else to do; results so far are written, then KeyboardInterrupt is raised. So is what comes out of a strategy of
     yours when some trials have finished (status strategy_failed; interrupted for KeyboardInterrupt and SystemExit).
     """
-    configuration, model, base, file = opened("search()", model, config, keys)
+    if workers is not None and isinstance(config, Mapping):  # samples are for workers, too, wherever they stand
+        config, keys = {**config, **keys}, {}
+        calib, eval = (config.pop(key, None) if data is None else data for key, data in (("calib_data_reader", calib), ("eval_data_reader", eval)))
+    configuration, model, base, file = opened("search()", model, config, keys, space, preset, metric, evaluator)
     with contextlib.ExitStack() as stack:
         if workers is not None:
             refuse_launches()
             calib, eval = samples_for_workers(calib, eval, model, stack)
         for key, data in (("calib_data_reader", calib), ("eval_data_reader", eval)):
-            configuration.data(key, rooted(data))
+            configuration.data(key, rooted(key, data))
         gather_arguments(configuration, space, preset, metric, evaluator, sampler, strategy, stop)
         if workers is not None:
             ready_for_workers(configuration)
-        configuration.data("holdout_data_reader", rooted(holdout))
+        configuration.data("holdout_data_reader", rooted("holdout_data_reader", holdout))
         if workers is not None:
             stack.enter_context(crew(workers, configuration.words))
         return _run(configuration, model, base, on_trial, file)
@@ -265,9 +268,9 @@ def dry_run(model: Optional[Model] = None, calib: Samples = None, eval: Samples 
             on_trial: Any = None, workers: Any = None, **keys: Any) -> Dict[str, Any]:
     """What search() would do with the same arguments: size of the space, number of trials, warnings; nothing is run or written, and nobody is asked to help or
     called."""
-    configuration, model, base, _ = opened("dry_run()", model, config, keys)
+    configuration, model, base, _ = opened("dry_run()", model, config, keys, space, preset, metric, evaluator)
     for key, data in (("calib_data_reader", calib), ("eval_data_reader", eval), ("holdout_data_reader", holdout)):
-        configuration.data(key, rooted(data))
+        configuration.data(key, rooted(key, data))
     gather_arguments(configuration, space, preset, metric, evaluator, sampler, strategy, stop)
     with model_words(model) as words_of_model:
         configuration.words.update(words_of_model)

@@ -29,7 +29,7 @@ def auto(model: Model, data: Samples, *, labels: str = "", metric: str = "", los
     QuasarError for what cannot be read, for less than 8 samples, and for pictures of which nothing tells what values the model takes.
     """
     base = os.getcwd()
-    configuration = gathered({"data_reader": rooted(data)})
+    configuration = gathered({"data_reader": rooted("data_reader", data)})
     said = {"labels": labels, "metric": metric, "loss": None if loss is None else float(loss), "target": target, "time": str(time),
             "output_dir": str(Path(output_dir).absolute())}
     with model_file(model) as path:

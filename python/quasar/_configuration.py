@@ -181,38 +181,74 @@ def model_words(model: Model) -> Iterator[Dict[str, Any]]:
         yield {"model_input": path}
 
 
-def opened(caller: str, model: Optional[Model], config: Union[None, str, "os.PathLike[str]", Mapping[str, Any]],
-            keys: Dict[str, Any]) -> Tuple[Configuration, Model, str, str]:
-    """-> a configuration's words with the keys that win over them, the model, the folder that its paths start from, its file or ""."""
+_spaces = ("search_space", "search_spaces", "preset")
+
+
+def _canonical(name: str) -> str:
+    """A key by its own name, however it is spelt."""
+    return next(iter(_core.canonical_keys({name: None})))
+
+
+def _from_here(keys: Mapping[str, Any]) -> Dict[str, Any]:
+    """Keys by their own names, with paths from this folder, whatever folder a configuration's own start from; objects stay."""
+    out: Dict[str, Any] = {}
+    for name, value in keys.items():
+        if value is None:
+            continue
+        if isinstance(value, os.PathLike):
+            value = os.fspath(value)
+        try:
+            out.update(_core.rooted_key(name, value, os.getcwd()))
+        except TypeError:  # no word: arrays, functions, objects
+            out[_canonical(name)] = value
+    return out
+
+
+def _replaced(keys: Mapping[str, Any], space: Any, preset: Any, metric: Any, evaluator: Any) -> List[str]:
+    """What a configuration says otherwise, and does not stand beside these arguments."""
+    out: List[str] = []
+    if space is not None or preset is not None or any(name in keys for name in _spaces):
+        out += _spaces
+    if metric is not None or evaluator is not None or "search_metric" in keys or "search_evaluator" in keys:
+        out.append("objectives")
+    if metric is not None and evaluator is None:
+        out.append("search_evaluator")
+    return out
+
+
+def opened(function: str, model: Optional[Model], config: Union[None, str, "os.PathLike[str]", Mapping[str, Any]], keys: Mapping[str, Any],
+           space: Any = None, preset: Any = None, metric: Any = None, evaluator: Any = None) -> Tuple[Configuration, Model, str, str]:
+    """-> a configuration's words with the keys and arguments that win over them, the model, the folder that its paths start from, its file or ""."""
     base, file = os.getcwd(), ""
     words: Dict[str, Any] = {}
+    keys = _from_here(keys)
     if isinstance(config, (str, os.PathLike)):
         file = os.fspath(config)
         base = str(Path(config).absolute().parent)
-        words = _core.read_words(os.fspath(config))
+        words = _core.canonical_keys(_core.read_words(file))
+        words["output_dir"] = str(Path(base, words.get("output_dir") or "quasar_out"))
         if "model_input" in words and model is None:
             model = Path(base, words["model_input"])
         elif "models" in words and model is None and "models" not in keys:
             model = _models_from(words["models"], base)
-        for key in ("output_dir",):
-            if isinstance(keys.get(key), (str, os.PathLike)):
-                keys[key] = str(Path(keys[key]).absolute())
     elif config is not None:
-        words = dict(config)
+        words = {_canonical(name): value for name, value in config.items()}
         model = words.get("model_input") if model is None else model
+    for name in _replaced(keys, space, preset, metric, evaluator):
+        words.pop(name, None)
     if keys.get("models") is not None or (model is None and words.get("models") is not None):
         if model is not None:
             raise TypeError("model and models are given; keep one of them: model for one model, models for several")
         model = keys.get("models") or words["models"]
     if model is None:
-        raise TypeError(f"{caller} needs a model")
+        raise TypeError(f"{function} needs a model")
     return gathered({**words, **keys}), model, base, file
 
 
-def rooted(data: Samples) -> Samples:
-    """A path from this folder, whatever folder a configuration's own start from."""
-    is_path = isinstance(data, (str, os.PathLike)) and os.fspath(data) != "random"
-    return str(Path(data).absolute()) if is_path else data
+def rooted(key: str, data: Samples) -> Samples:
+    """Samples that a path or a reader's words name, with paths from this folder; others stay."""
+    words = isinstance(data, Mapping) and (isinstance(data.get("reader"), str) or isinstance(data.get("path"), (str, os.PathLike)))
+    return _from_here({key: plain(data, key)})[key] if words or isinstance(data, (str, os.PathLike)) else data
 
 
 def ready_for_workers(configuration: Configuration) -> None:

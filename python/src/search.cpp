@@ -225,6 +225,11 @@ void bind_search(py::module_& module) {
   module.def("read_words", [](const std::string& file) { return to_python(tune::read_words(file)); });
   module.def("base_of", [](const py::object& words) { return to_python(tune::base_of(to_json(words))); });
   module.def("earlier_search", [](const std::string& folder) { return report::earlier_search(folder); });
+  module.def("rooted_key", [](const std::string& key, const py::object& value, const std::string& folder) {
+    Json words = Json::object();
+    tune::set_key(words, key, to_json(value), folder);
+    return to_python(words);
+  });
   module.def("canonical_keys", [](const py::object& words) { return to_python(tune::canonical_keys(to_json(words))); });
 }
 

@@ -1,0 +1,56 @@
+"""Arguments beside a configuration file in another folder."""
+import logging
+import unittest
+from pathlib import Path
+
+import quasar
+from digits import DIGITS, MODEL, SPACE, Case
+
+FILE = f"""
+model-input: {MODEL}
+calib_data_reader: {{reader: npz, path: {DIGITS / "calibration.npz"}, limit: 20}}
+eval_data_reader: {{reader: npz, path: {DIGITS / "evaluation.npz"}, limit: 20}}
+search_space: {{activation: [UInt8Spec], weight: [Int8Spec], weight_params: {{quant_granularity: [Tensor, Channel]}}}}
+objectives: [{{metric: cos}}]
+storage: sqlite:///there.db
+output_dir: results
+"""
+
+
+class BesideAFile(Case):
+    def setUp(self):
+        super().setUp()
+        Path("conf").mkdir()
+        Path("conf/search.yaml").write_text(FILE)
+
+    def facts(self, **arguments):
+        return quasar.dry_run(config="conf/search.yaml", **arguments)
+
+    def test_a_space_stands_in_for_the_files(self):
+        self.assertEqual(self.facts()["space"]["points"], 2)
+        for space in (SPACE, [SPACE], "XINT8_SEARCH"):
+            self.assertNotEqual(self.facts(space=space)["space"]["points"], 2, space)
+        self.assertNotEqual(self.facts(preset="XINT8_SEARCH")["space"]["points"], 2)
+
+    def test_a_metric_is_the_objective(self):
+        found = quasar.search(config="conf/search.yaml", metric="top1", n_trials=2, speed_gate="off")
+        self.assertEqual(found.result["objectives"][0]["name"], "top1")
+        self.assertEqual(found.output_dir, Path("conf/results").absolute(), "the file's folder")
+
+    def test_keys_are_the_files_however_they_are_spelt(self):
+        found = quasar.search(config="conf/search.yaml", study_storage_db="sqlite:///mine.db", n_trials=1, speed_gate="off")
+        self.assertEqual(len(found.trials), 1)
+        self.assertEqual(self.facts(model=MODEL)["space"]["points"], 2, "model-input is model_input")
+
+    def test_paths_of_arguments_start_from_here(self):
+        Path("here.npz").write_bytes((DIGITS / "calibration.npz").read_bytes())
+        self.facts(calib={"reader": "npz", "path": "here.npz"}, calib_data_reader=None)
+        self.facts(data_reader=None, calib="here.npz")
+        with self.assertRaisesRegex(quasar.QuasarError, "old_run"):
+            self.facts(warm_start="old_run/auto_search.db")
+        first = quasar.search(config="conf/search.yaml", n_trials=2, output_dir="old_run", study_storage_db="", speed_gate="off")
+        self.assertEqual(first.output_dir, Path("old_run").absolute())
+
+
+if __name__ == "__main__":
+    unittest.main()
