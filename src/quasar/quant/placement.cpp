@@ -179,6 +179,8 @@ class Placing {
         out_.skipped[name] = why;
       } else if (why = open_batch(node); !why.empty()) {
         out_.skipped[name] = why;
+      } else if (why = target_.obstacle_before(node, index_); !why.empty()) {
+        out_.skipped[name] = why;
       } else if (!target_.runs(node, roles, rule == nullptr ? config_ : own_config(*rule), why)) {
         out_.skipped[name] = why;
       } else {
@@ -309,8 +311,8 @@ class Placing {
 
   // "": the target has such values, or nobody knows their shapes.
   std::string too_many_axes(const graph::Node& node, const ops::Roles& roles) const {
-    const size_t most = target_.most_axes(node);
-    if (most == 0 || (node.is("MatMul") && roles.weight)) return "";
+    const size_t most = target_.most_axes(node, roles.weight.has_value());
+    if (most == 0) return "";
     for (const auto* list : {&node.inputs, &node.outputs}) {
       for (const auto& value : *list) {
         const auto seen = seen_.find(value);
