@@ -145,6 +145,22 @@ TEST(Commands, InspectChecksModelsForQualcomm) {
   EXPECT_EQ(parse_json(other.out, "stdout")["rules"]["violations"][0]["rule"], "shapes");
 }
 
+// Before the first trial, of which each would fail.
+TEST(Commands, SearchComparesFixShapesWithTheFirstSample) {
+  const TemporaryFolder folder;
+  const auto said = [&](const std::string& keys) {
+    const auto path = folder.path() / "job.yaml";
+    write_file(path, "preset: qnn_htp_search\nruntime: onnxruntime\nmodel_input: " + digits("digits.onnx") +
+                         "\ncalib_data_reader: {reader: npz, path: " + digits("calibration.npz") +
+                         "}\neval_data_reader: {reader: npz, path: " + digits("evaluation.npz") + "}\n" + keys + "\n");
+    return run("search " + path.string() + " --dry-run --output-dir " + (folder.path() / "out").string());
+  };
+  const Ran other = said("search_space: {FixShapes: \"image:[2,1,8,8]\"}");
+  EXPECT_EQ(other.code, 1);
+  EXPECT_NE(other.err.find("FixShapes: \"image:[1,1,8,8]\" fits it"), std::string::npos) << other.err;
+  EXPECT_EQ(said("search_space: {FixShapes: \"image:[1,1,8,8]\"}").code, 0);
+}
+
 TEST(Commands, EvaluateSaysWhatItRunsIn) {
   const std::string asked = "evaluate --json " + digits("digits.onnx") + " --data " + digits("evaluation.npz");
   EXPECT_EQ(parse_json(run(asked).out, "stdout")["judge"]["library"], "ONNX Runtime");

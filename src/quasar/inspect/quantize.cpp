@@ -204,6 +204,7 @@ Quantized quantize_as_said(const QuantizeOptions& given) {
   const graph::Model model = runtime::prepare(original);
   quant::check_taken(*target, config);
   quant::check_shapes(*target, config, model.inputs);
+  quant::check_tensors(*target, config, model);
   CalibrationNeeds needs;
   needs.add(config);
   std::vector<std::string> notes;

@@ -50,6 +50,11 @@ class PairReading {
     if (const Tensor* scale = ops::constant_input(node, 1, model_);
         scale != nullptr && scale->count() > 0 && (scale->type() == DataType::float32 || is_half(scale->type())))
       out.scale = to_doubles(*scale)[0];
+    if (const Tensor* scale = ops::constant_input(node, 1, model_); scale != nullptr) out.scales = scale->count();
+    if (codes != nullptr) out.shape = codes->shape();
+    out.axis = node.integer("axis", 1);
+    if (out.axis < 0) out.axis += static_cast<int64_t>(out.shape.size());
+    out.block = node.integer("block_size", 0);
     if (zero != nullptr && zero->count() > 0) out.zero_point = first_of(*zero);
     if (zero != nullptr) out.zero_based = std::ranges::all_of(zero->bytes(), [](std::byte byte) { return byte == std::byte{0}; });
     return out;
@@ -104,6 +109,21 @@ class PairReading {
   const graph::Index& index_;
 };
 
+bool is_product(const graph::Node& node) {
+  return node.is("MatMul") || node.is("Gemm") || node.is("Conv") || node.is("ConvTranspose");
+}
+
+// Whether the scales of these weights are none that multiply whole sums: those of blocks, and of another axis than the outputs'.
+bool has_scales_within_sums(const graph::Node& sum, const Pair& weights) {
+  if (weights.block > 0) return true;
+  if (weights.scales == 1) return false;
+  const auto rank = static_cast<int64_t>(weights.shape.size());
+  if (sum.is("Conv")) return weights.axis != 0;
+  if (sum.is("ConvTranspose")) return weights.axis != 1;
+  if (sum.is("Gemm")) return weights.axis != (sum.integer("transB", 0) != 0 ? 0 : 1);
+  return rank > 0 && weights.axis != rank - 1;
+}
+
 // On codes itself, with weights in codes, or with pairs on all that is quantized of such an operator.
 bool is_quantized(const NodeInPairs& node, const graph::Model& model) {
   if (has_own_codes(node.node)) return true;
@@ -139,6 +159,25 @@ std::vector<NodeInPairs> nodes_in_pairs(const graph::Model& model) {
   return PairReading(index).run();
 }
 
+PairFault fault_of_scales(const NodeInPairs& at) {
+  constexpr size_t factor = 1;
+  const bool is_sum = is_product(at.node);
+  const auto many = [](const Pair& pair) { return pair.scales > 1 || pair.block > 0; };
+  const auto of_value = [](const Pair& pair) {
+    return PairFault{"values", "'" + pair.value + "' has " + std::to_string(pair.scales) + " scales: a value has one there"};
+  };
+  for (size_t input = 0; input < at.inputs.size(); ++input) {
+    const auto& pair = at.inputs[input];
+    if (!pair) continue;
+    if (!pair->constant && many(*pair)) return of_value(*pair);
+    if (pair->constant && is_sum && input == factor && has_scales_within_sums(at.node, *pair))
+      return {"weights", "'" + pair->value + "' has scales " +
+                             (pair->block > 0 ? "of blocks" : "along axis " + std::to_string(pair->axis)) +
+                             ": weights have one, or one per output"};
+  }
+  return at.output && many(*at.output) ? of_value(*at.output) : PairFault();
+}
+
 bool only_rounds(const NodeInPairs& at) {
   const auto own = [](const auto& input) { return input && !input->constant && !input->moved && input->readers == 1; };
   return at.output && std::ranges::any_of(at.inputs, own);
@@ -148,8 +187,7 @@ std::vector<std::string> asked_for_integers(const graph::Model& model) {
   std::vector<std::string> out;
   for (const auto& at : nodes_in_pairs(model)) {
     if (has_own_codes(at.node)) continue;
-    const bool is_product = at.node.is("MatMul") || at.node.is("Gemm") || at.node.is("Conv") || at.node.is("ConvTranspose");
-    const bool weights = is_product && at.inputs.size() > 1 && at.inputs[1] && at.inputs[1]->constant;
+    const bool weights = is_product(at.node) && at.inputs.size() > 1 && at.inputs[1] && at.inputs[1]->constant;
     if (weights || only_rounds(at)) out.push_back(at.node.name);
   }
   return out;

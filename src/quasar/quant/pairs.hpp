@@ -23,6 +23,9 @@ struct Pair {
   bool zero_based = true;               // every zero point is 0
   double scale = 1;                     // the first, and its zero point
   int32_t zero_point = 0;
+  size_t scales = 1;  // how many there are; along this axis, counted from the front, or of blocks
+  int64_t axis = 1, block = 0;
+  Shape shape = {};  // of a constant's codes; empty: not known
   bool constant = false;
   bool moved = false;  // an operator that computes nothing (Reshape …) wrote it
   size_t readers = 1;  // nodes that read what the pair gives
@@ -51,6 +54,9 @@ struct NodeFault {
   std::string node = {};
   PairFault fault = {};
 };
+
+// Of targets whose values have one scale, and whose weights one or one per output: rules `values` and `weights`.
+PairFault fault_of_scales(const NodeInPairs& at);
 
 // Every node but Q and DQ themselves that reads a pair, writes one, or has codes of its own; in the model's order. Valid as long
 // as the model.

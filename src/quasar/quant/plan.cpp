@@ -99,6 +99,7 @@ Json to_json(const Plan& plan) {
   Json out{{"values", std::move(values)},
            {"nodes", std::move(nodes)},
            {"rounding", {{"method", plan.rounding.method}, {"options", plan.rounding.options}}}};
+  if (plan.float_guard != FloatGuard::for_cpu) out["float_guard"] = static_cast<int>(plan.float_guard);
   if (plan.format != Format::qdq) out["format"] = name_of(plan.format);
   if (!plan.fixed_shapes.empty()) out["fixed_shapes"] = to_json(plan.fixed_shapes);
   if (plan.half_but) out["half_but"] = *plan.half_but;

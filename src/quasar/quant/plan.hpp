@@ -83,9 +83,10 @@ struct Plan {
   std::set<std::string> relus;                       // Clips that become Relu: the pair behind them clips above
   std::map<std::string, WrittenAs> written_as = {};  // by node
   std::map<std::string, std::string> skipped;        // quantizable operators left in float, with the reason
-  bool shifts = false;            // for a processor that shifts: whoever changes scales keeps its rules (npu.hpp)
-  Format format = Format::qdq;    // how the model is written in the end
-  FixedShapes fixed_shapes = {};  // of inputs of the written model, by name
+  bool shifts = false;                           // for a processor that shifts: whoever changes scales keeps its rules (npu.hpp)
+  FloatGuard float_guard = FloatGuard::for_cpu;  // of what is left in float in the file
+  Format format = Format::qdq;                   // how the model is written in the end
+  FixedShapes fixed_shapes = {};                 // of inputs of the written model, by name
   // The nodes that keep float32 where all else that is not in codes is written as float16; nullopt: all is float32.
   std::optional<std::set<std::string>> half_but = {};
   bool half_islands = false;  // float16 keeps to operators with has_arm_kernel() that stand with a product; scales are float32

@@ -64,6 +64,7 @@ class Resolver {
     Plan plan;
     plan.rounding = config_.rounding;
     plan.format = config_.format;
+    plan.float_guard = target_.float_guard();
     plan.fixed_shapes = config_.fixed_shapes;
     for (const auto& value : placement_.values) {
       if (const QuantParams& params = values_.of(value); !values_.absorbed().contains(value)) {
@@ -221,7 +222,8 @@ class Resolver {
     return end(grid.low) >= low && end(grid.high) <= high;
   }
 
-  // Activations that the pair behind them makes superfluous (FoldRelu), or whose upper bound it does (ConvertClipToRelu).
+  // Activations that the pair behind them makes superfluous (FoldRelu), or whose upper bound it does (ConvertClipToRelu). Clips
+  // without an upper bound are none that NPUs know.
   void simplify_activations(Plan& plan) const {
     constexpr float any = std::numeric_limits<float>::infinity();
     for (const auto& [name, roles] : placement_.nodes) {
@@ -236,8 +238,8 @@ class Resolver {
       if (folds && absorbed && ends_within(params, roles.bounds->low, roles.bounds->high)) {
         plan.folded.insert(name);
         plan.nodes.erase(name);
-      } else if (ground_.on("ConvertClipToRelu") && node.is("Clip") && roles.bounds->low == 0 &&
-                 !plan.nodes.at(name).simulation && ends_within(params, -any, roles.bounds->high)) {
+      } else if ((ground_.on("ConvertClipToRelu") || (npu_ && roles.bounds->high == any)) && node.is("Clip") &&
+                 roles.bounds->low == 0 && !plan.nodes.at(name).simulation && ends_within(params, -any, roles.bounds->high)) {
         plan.relus.insert(name);
       }
     }
@@ -297,6 +299,7 @@ Plan resolve(const graph::Model& model, const stats::Statistics& seen, const Con
   config.saturation = saturation_on(used, wanted.saturation);
   check_taken(used, config);
   check_shapes(used, config, model.inputs);
+  check_tensors(used, config, model);
   Plan plan = Resolver(model, seen, config, used, memo).run();
   if (!config.mixed) return plan;
   LayerRule rule{.words = {},

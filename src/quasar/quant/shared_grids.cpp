@@ -38,7 +38,7 @@ class LostParts {
 
   SharedGrids run() {
     for (const auto& node : model_.nodes) {
-      if ((node.is("Concat") || node.is("Where")) && has_grid(node)) look_at(node);
+      if (loses_parts(node) && has_grid(node)) look_at(node);
     }
     note(kept_, "in float, as one grid for all that is joined would lose a part");
     note(demanded_, "on one grid, which is demanded there, and a part is lost");
@@ -47,6 +47,11 @@ class LostParts {
   }
 
  private:
+  // Of a sum, and of what chooses the larger one, little is lost where a small part is. A product is off by as much as each part.
+  bool loses_parts(const graph::Node& node) const {
+    return node.is("Concat") || node.is("Where") || ((node.is("Mul") || node.is("Div")) && at_.target.unifies(node));
+  }
+
   bool has_grid(const graph::Node& node) const {
     const std::string& output = node.outputs.front();
     const auto seen = at_.seen.find(output);
@@ -58,7 +63,10 @@ class LostParts {
   void look_at(const graph::Node& node) {
     std::vector<Part> parts;
     std::set<std::string> known;
-    for (const size_t input : at_.placement.roles(&node)->activations) add_parts(node.inputs[input], parts, known);
+    for (const size_t input : at_.placement.roles(&node)->activations) {
+      const bool own_grid = !node.is("Concat") && !node.is("Where") && model_.initializer(node.inputs[input]) != nullptr;
+      if (!own_grid) add_parts(node.inputs[input], parts, known);
+    }
     const Loss loss = worst_of(parts, node);
     if (loss.words.empty()) return;
     std::vector<std::string> behind;

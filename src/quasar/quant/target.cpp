@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "quasar/base/error.hpp"
+#include "quasar/base/names.hpp"
 #include "quasar/quant/codes/scheme_words.hpp"
 
 namespace quasar::quant {
@@ -88,10 +89,9 @@ void check_shapes(const Target& target, const Config& config, const std::vector<
   ends.inputs = inputs;
   fix_shapes(ends, config.fixed_shapes);
   if (!target.wants_fixed_shapes()) return;
-  for (const auto& input : inputs) {
-    if (config.fixed_shapes.contains(input.name)) continue;
-    const bool open = !input.shape || std::ranges::any_of(*input.shape, [](int64_t size) { return size < 0; });
-    if (!open) continue;
+  std::vector<std::string> open, examples;
+  for (const auto& input : ends.inputs) {
+    if (input.shape && std::ranges::all_of(*input.shape, [](int64_t size) { return size >= 0; })) continue;
     std::string shape, example;
     for (size_t k = 0; input.shape && k < input.shape->size(); ++k) {
       const int64_t size = (*input.shape)[k];
@@ -100,9 +100,52 @@ void check_shapes(const Target& target, const Config& config, const std::vector<
       shape += comma + (size < 0 ? symbol : std::to_string(size));
       example += comma + std::to_string(size < 0 ? 1 : size);
     }
-    throw Error("input '" + input.name + "' has " + (input.shape ? "the shape [" + shape + "]" : "no shape") +
-                ", but this target takes fixed shapes only; say which it will have, such as FixShapes: \"" + input.name + ":[" +
-                example + "]\"");
+    open.push_back("'" + input.name + "' has " + (input.shape ? "the shape [" + shape + "]" : "no shape"));
+    examples.push_back(input.name + ":[" + example + "]");
+  }
+  if (open.empty()) return;
+  throw Error("input " + joined(open) +
+              ", but this target takes fixed shapes only; say which they will have, such as FixShapes: \"" +
+              joined(examples, ";") + "\" (with the sizes of your samples in place of each 1)");
+}
+
+void check_sample(const FixedShapes& shapes, const std::vector<graph::Value>& inputs, std::span<const Tensor> sample) {
+  for (size_t k = 0; k < inputs.size() && k < sample.size(); ++k) {
+    const auto wanted = shapes.find(inputs[k].name);
+    if (wanted == shapes.end() || wanted->second == sample[k].shape()) continue;
+    throw Error("FixShapes gives input '" + inputs[k].name + "' the shape " + Json(wanted->second).dump() +
+                ", but the first calibration sample has " + Json(sample[k].shape()).dump() +
+                " there, so that no trial could be scored; " + "FixShapes: \"" + inputs[k].name + ":" +
+                Json(sample[k].shape()).dump() + "\" fits it");
+  }
+}
+
+namespace {
+
+// What the override makes of the scheme. A zero point that is given decides whether it is symmetric.
+Scheme scheme_of_tensor(const Scheme& usual, const TensorOverride& own) {
+  Scheme scheme = overridden(usual, own);
+  if (own.zero_point && *own.zero_point != scale_for({-1, 1}, scheme.type, true, scheme.scale_type).zero_point)
+    scheme.symmetric = false;
+  return scheme;
+}
+
+}  // namespace
+
+void check_tensors(const Target& target, const Config& config, const graph::Model& model) {
+  if (config.tensors.empty()) return;
+  const graph::Index index(model);
+  for (const auto& [name, own] : config.tensors) {
+    const bool weights = model.initializer(name) != nullptr;
+    const Scheme& usual = weights ? config.weight : config.activation;
+    if (!is_integer(usual.type) || (own.type && !is_integer(*own.type))) continue;
+    const Scheme scheme = scheme_of_tensor(usual, own);
+    const std::string owner = "TensorQuantOverrides." + name + ": ";
+    if (const std::string why = target.obstacle_to_tensor(scheme, weights, config); !why.empty()) throw Error(owner + why);
+    const graph::Node* const writer = index.producer(name);
+    if (writer != nullptr && target.grid_written_by(*writer, scheme.type))
+      throw Error(owner + "it is written by " + writer->name + ", whose kernel on this target has a grid of its own (" +
+                  writer->op_type + "); leave it out");
   }
 }
 

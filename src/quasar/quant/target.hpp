@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <map>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -17,6 +18,13 @@ namespace quasar::quant {
 struct Sizes {
   Shape weights = {}, output = {};
   bool first = false;  // it reads an input of the model
+};
+
+// What keeps ONNX Runtime's optimizer from quantizing what a plan leaves in float (write/keep_in_float.hpp).
+enum class FloatGuard {
+  for_cpu,  // scales per channel, and copies that its CPU has kernels for
+  for_npu,  // what the QNN provider runs, too: doubled inputs, and copies that it has in float
+  none      // others read the file; whoever opens it in ONNX Runtime keeps its pairs as they are (graph/plain_scales.hpp)
 };
 
 class Target {
@@ -34,8 +42,12 @@ class Target {
   virtual std::string obstacle_to_run_time_scales() const { return ""; }
   // Whether its compiler takes only models whose inputs have fixed shapes.
   virtual bool wants_fixed_shapes() const { return false; }
-  // The most axes that a value may have which this operator reads or writes; 0: any number.
-  virtual size_t most_axes(const graph::Node&) const { return 0; }
+  // Why this scheme is none that TensorQuantOverrides may give one tensor there, of weights or of a value; "" when it may.
+  virtual std::string obstacle_to_tensor(const Scheme&, bool /*weights*/, const Config&) const { return ""; }
+  // The most axes that a value may have which this operator reads or writes; 0: any number. `weighted`: it has constant weights.
+  virtual size_t most_axes(const graph::Node&, bool /*weighted*/) const { return 0; }
+  // Why the node is left in float for what the nodes before it compute; "" when it is not.
+  virtual std::string obstacle_before(const graph::Node&, const graph::Index&) const { return ""; }
   // Why a weighted sum of these sizes is left in float; "" when it is not.
   virtual std::string obstacle_to_sizes(const graph::Node&, const Sizes&) const { return ""; }
   // Whether a weighted sum and the Add of another value that alone reads it run as one kernel: no pair stands between them, and
@@ -108,6 +120,8 @@ class Target {
   virtual bool chooses_on_codes_only() const { return false; }
   // Whether it divides codes by computed values, wherever these come from.
   virtual bool divides_by_computed() const { return true; }
+  // What its files hold to keep ONNX Runtime's optimizer from quantizing what was left in float.
+  virtual FloatGuard float_guard() const { return FloatGuard::for_cpu; }
   // Whether a product and a maximum take less time there than its kernel of PRelu.
   virtual bool has_slow_prelu() const { return false; }
   // The library that runs its models, as the key runtime names it: there candidates are judged where it can be had.
@@ -145,9 +159,16 @@ std::string first_unfit(const Config& config, const Unfit& unfit);
 // Throws Error where the target has no use for the configuration: its format, scales that are found at run time, its types.
 void check_taken(const Target& target, const Config& config);
 
-// Throws Error for FixShapes that do not fit the inputs. Where the target takes fixed shapes only, also one that names an input
-// of open shape, and how to fix it.
+// Throws Error for FixShapes that do not fit the inputs. Where the target takes fixed shapes only, also one that names all inputs
+// of open shape, and how to fix them.
 void check_shapes(const Target& target, const Config& config, const std::vector<graph::Value>& inputs);
+
+// Throws Error for a sample, in the order of the inputs, that a model of these FixShapes does not take: no trial could be scored.
+void check_sample(const FixedShapes& shapes, const std::vector<graph::Value>& inputs, std::span<const Tensor> sample);
+
+// Throws Error for a type, symmetry or zero point that TensorQuantOverrides gives a tensor of the model and the target does not
+// take.
+void check_tensors(const Target& target, const Config& config, const graph::Model& model);
 
 // What is done about sums of 16 bits on a target: what the configuration says, else the target's choice. Throws Error where the
 // configuration says something and the target has no use for it.

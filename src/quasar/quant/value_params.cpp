@@ -61,6 +61,9 @@ QuantParams ValueParams::find(const std::string& value) {
   const ops::Roles* produced = at_.placement.roles(producer);
   if (produced != nullptr && produced->kind == ops::Kind::movement)
     return read_by(producer->inputs[produced->activations.front()], producer->name);
+  const Scheme& scheme = at_.schemes.written(value);
+  // An activation or Concat behind it changes nothing of what its kernel writes.
+  if (auto fixed = written_by_kernel(value, scheme)) return *std::move(fixed);
   const graph::Node* reader = graph::sole_reader(value, at_.index);
   const ops::Roles* read = at_.placement.roles(reader);
   const bool clipped_next =
@@ -75,11 +78,10 @@ QuantParams ValueParams::find(const std::string& value) {
   }
   if (const auto& group = at_.ties.aligned(value); share_grid(group)) return aligned(group);
   if (clipped_next) return of(reader->outputs.front());
-  const Scheme& scheme = at_.schemes.written(value);
-  // Rows of a table that is stored as codes are those codes.
+  // Rows of a table that is stored as codes are those codes, where the target takes their type as a value.
   if (produced != nullptr && produced->weight && produced->activations.empty()) {
     const Scheme table = stored_scheme(*produced, *at_.schemes.of(producer->name).weight);
-    if (bits_of(table.type) == bits_of(scheme.type))
+    if (bits_of(table.type) == bits_of(scheme.type) && at_.target.obstacle_to_tensor(table, false, at_.config).empty())
       return of_weights(producer->inputs[produced->weight->input], std::nullopt, table);
   }
   QuantParams params = own(value, scheme);
@@ -115,6 +117,12 @@ QuantParams ValueParams::aligned(const std::vector<std::string>& group) {
     const ops::Roles* produced = at_.placement.roles(producer);
     if (produced != nullptr && produced->kind == ops::Kind::movement) continue;  // its source is one of the group
     const QuantParams params = own(value, scheme);
+    if (!is_half(params.type) && params.type != scheme.type)
+      throw Error("TensorQuantOverrides." + value + ".quant_type is " +
+                  at_.config.tensors.at(value).words.at("quant_type").dump() + ", but the value has one grid of " +
+                  std::string(name_of(scheme.type)) + " with " + (value == group.front() ? group.back() : group.front()) +
+                  " (AlignConcat, AlignPool, or what the target asks for); leave quant_type out, or give the layers a type "
+                  "(specific_layer_config)");
     if (const auto range = ranges_.find(value); is_half(params.type) || (range != ranges_.end() && is_zero(range->second)))
       continue;
     const Grid grid = grid_of(scheme.type, scheme.symmetric);
@@ -135,9 +143,7 @@ QuantParams ValueParams::own(const std::string& value, const Scheme& usual) {
   if (own != at_.config.tensors.end()) used_.insert(value);
   if (own != at_.config.tensors.end() && is_complete(own->second)) return params_of(own->second, scheme);
   if (is_half(scheme.type)) return {.type = scheme.type, .scales = {1}, .zero_points = {0}};
-  if (const graph::Node* writer = at_.index.producer(value); writer != nullptr && own == at_.config.tensors.end()) {
-    if (auto written = at_.target.grid_written_by(*writer, scheme.type)) return *std::move(written);
-  }
+  if (auto written = written_by_kernel(value, scheme)) return *std::move(written);
   const auto found = at_.seen.find(value);
   if (found == at_.seen.end()) throw Error("no statistics of value '" + value + "' were collected");
   // Probabilities are nearly all zero with a few ones that matter: a method that clips tails would clip the answer.
@@ -160,6 +166,12 @@ QuantParams ValueParams::own(const std::string& value, const Scheme& usual) {
   if (usual == at_.schemes.written(value) || !ranges_.contains(value)) ranges_[value] = range;
   const auto [scale, zero_point] = scale_for(range, scheme.type, scheme.symmetric, scheme.scale_type);
   return {.type = scheme.type, .scales = {scale}, .zero_points = {zero_point}};
+}
+
+std::optional<QuantParams> ValueParams::written_by_kernel(const std::string& value, const Scheme& scheme) const {
+  const graph::Node* writer = at_.index.producer(value);
+  if (writer == nullptr || at_.config.tensors.contains(value)) return std::nullopt;
+  return at_.target.grid_written_by(*writer, scheme.type);
 }
 
 bool ValueParams::holds_states(const std::string& value) const {

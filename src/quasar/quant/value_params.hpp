@@ -58,6 +58,7 @@ class ValueParams {
  private:
   QuantParams find(const std::string& value);
   QuantParams own(const std::string& value, const Scheme& usual);
+  std::optional<QuantParams> written_by_kernel(const std::string& value, const Scheme& scheme) const;
   std::optional<QuantParams> came_with(const std::string& value, const Scheme& scheme);
   bool holds_states(const std::string& value) const;  // of an operator that reads it (Target::holds_state_on_grid)
   QuantParams aligned(const std::vector<std::string>& group);

@@ -19,6 +19,7 @@
 #include "quasar/base/system/environment.hpp"
 #include "quasar/graph/load.hpp"
 #include "quasar/graph/page_out.hpp"
+#include "quasar/graph/plain_scales.hpp"
 #include "quasar/graph/skeleton.hpp"
 #include "quasar/ops/overflow.hpp"
 #include "quasar/runtime/custom_operators.hpp"
@@ -78,7 +79,7 @@ struct ModelFacts {
   // Sums may leave 16 bits on this processor. Weights are converted to uint8 then, for which kernels have wider sums.
   bool overflowing = false;
   // Q/DQ must stay as they are: ONNX Runtime's rewriting of them (1.32) knows no float16. It makes QLinearConcat with such
-  // scales, which no kernel has, and int32 codes of biases by way of float16, in which they are lost.
+  // scales, which no kernel has, and int32 codes of biases by way of float16, in which they are lost. Or the model says so.
   bool pairs_stay = false;
 };
 
@@ -252,6 +253,10 @@ bool has_half_pairs(const graph::Model& model) {
   });
 }
 
+bool has_to_keep_pairs(const graph::Model& model) {
+  return has_half_pairs(model) || model.metadata.contains(graph::pairs_stay);
+}
+
 using Weights = std::vector<std::pair<std::string, Tensor>>;
 
 void share_weights(Ort::SessionOptions& options, const Weights& weights) {
@@ -285,7 +290,7 @@ void Session::Impl::open(const graph::Model& model, const SessionOptions& option
   const ModelFacts facts{.beside = size > worth_writing_beside,
                          .observed = model.opsets.contains(observe_domain),
                          .overflowing = options.exact_sums && sums_overflow_here(model),
-                         .pairs_stay = has_half_pairs(model)};
+                         .pairs_stay = has_to_keep_pairs(model)};
   if (graph::too_large_for_a_message(model)) {
     const TemporaryFolder folder;  // may go once the session stands: ONNX Runtime holds what it has mapped
     graph::save(model, folder.path() / "model.onnx", graph::ExternalData::always);
@@ -391,7 +396,7 @@ namespace {
 ModelFacts facts_of_file(const fs::path& path, const SessionOptions& options) {
   try {
     const graph::Model model = graph::load(path);
-    return {.overflowing = options.exact_sums && sums_overflow_here(model), .pairs_stay = has_half_pairs(model)};
+    return {.overflowing = options.exact_sums && sums_overflow_here(model), .pairs_stay = has_to_keep_pairs(model)};
   } catch (const Error&) {
     return {};
   }

@@ -135,6 +135,16 @@ size_t most_samples(const Job& job, const Spaces& spaces) {
   return most;
 }
 
+// Those of each configuration, with the first sample.
+void check_fixed_shapes(const PreparedJob& prepared) {
+  std::optional<data::Sample> first;
+  for (const auto& [said, config] : prepared.spaces.names) {
+    if (config.fixed_shapes.empty() || prepared.samples.calibration->size() == 0) continue;
+    if (!first) first = prepared.samples.calibration->at(0);
+    quant::check_sample(config.fixed_shapes, prepared.model.inputs, *first);
+  }
+}
+
 }  // namespace
 
 PreparedJob prepare(const Job& job) {
@@ -161,10 +171,12 @@ PreparedJob prepare(const Job& job) {
     if (!config.optimize_model && !raw) raw.emplace(prepared.original, runtime::unoptimized(prepared.original));
     (config.optimize_model ? names : *raw).resolved(config);
     quant::check_shapes(*prepared.target, config, prepared.model.inputs);
+    quant::check_tensors(*prepared.target, config, prepared.model);
   }
   for (const auto& words : prepared.strategy->also_needs(job, prepared.model, *prepared.target))
     prepared.spaces.needs.add(quant::parse_config(words));
   prepared.samples = open_watched(job, prepared);
+  check_fixed_shapes(prepared);
   const size_t samples = prepared.samples.calibration->size();
   if (const size_t asked = most_samples(job, prepared.spaces); asked > samples)
     prepared.spaces.notes.push_back("calibration_sampling_size (CalibDataSize) asks for " + std::to_string(asked) +

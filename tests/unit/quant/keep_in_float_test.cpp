@@ -246,5 +246,23 @@ TEST(KeepInFloat, WeightsThatOtherNodesCompute) {
   }
 }
 
+// The file is for another runtime. Opened here, its pairs stay as they are.
+TEST(KeepInFloat, FilesForOthersSayThatTheirPairsStay) {
+  Builder b;
+  const auto first = b.conv(b.input("x", {1, 16, 8, 8}), 16, 16, 3);
+  const auto second = b.conv(first, 16, 16, 3), beside = b.conv(first, 16, 16, 3);
+  const auto model = b.finish({b.conv(second, 16, 16, 3), beside});
+  Config config = config_of(DataType::int8, true);
+  config.switches["QuantizeBias"] = false;
+  EXPECT_FALSE(apply(model, plan_of(model, config, "tensorrt")).metadata.contains("quasar.pairs_stay"));
+  config.exclude = {"Conv_1"};
+  graph::Model made = apply(model, plan_of(model, config, "tensorrt"));
+  ASSERT_TRUE(made.metadata.contains("quasar.pairs_stay"));
+  const auto as_meant = outputs_of(made, {.integer_kernels = false});
+  EXPECT_EQ(distance(as_meant, outputs_of(made, {})), 0);
+  made.metadata.erase("quasar.pairs_stay");
+  EXPECT_GT(distance(as_meant, outputs_of(made, {})), 0);
+}
+
 }  // namespace
 }  // namespace quasar::quant

@@ -80,5 +80,29 @@ TEST(OpenVinoNpuTarget, ShapesMustBeFixed) {
   EXPECT_EQ(broken_on_npu(model).at(model.inputs.front().name), "shapes");
 }
 
+// NNCF leaves them out: the gate would have a few steps on the grid of what it multiplies.
+TEST(OpenVinoNpuTarget, ProductsWithGatesStayInFloat) {
+  Builder b;
+  const auto first = b.conv(b.input("x", {1, 8, 8, 8}), 8, 8, 3);
+  const auto second = b.conv(b.node("Mul", {first, b.node("Sigmoid", {first})}), 8, 8, 3);
+  const auto gate = b.node("HardSigmoid", {b.conv(b.node("GlobalAveragePool", {second}), 8, 8, 1)});
+  const auto shape = b.constant(Tensor::of<int64_t>({4}, {1, 8, 1, 1}));
+  const graph::Model model = b.finish({b.conv(b.node("Mul", {second, b.node("Reshape", {gate, shape})}), 8, 8, 3)});
+  const Plan plan = plan_of(model, npu_config(), npu_name);
+  for (const char* mul : {"Mul_0", "Mul_1"}) EXPECT_NE(plan.skipped.at(mul).find("gate"), std::string::npos) << mul;
+  EXPECT_TRUE(broken_on_npu(apply(model, plan)).empty());
+}
+
+TEST(OpenVinoNpuTarget, TheProductThatEndsAnAttentionStaysInFloat) {
+  const Plan plan = plan_of(attention(), npu_config(), npu_name);
+  EXPECT_TRUE(plan.nodes.contains("MatMul_3")) << "queries by keys";
+  EXPECT_TRUE(plan.skipped.contains("MatMul_4"));
+}
+
+TEST(OpenVinoNpuTarget, WeightsOfSixteenBitsAreNamed) {
+  const Config wide = config_of(DataType::uint8, false, Granularity::tensor, DataType::int16);
+  EXPECT_EQ(broken_on_npu(apply(residual(), plan_of(residual(), wide, "generic"))).at("Conv_0"), "types");
+}
+
 }  // namespace
 }  // namespace quasar::quant

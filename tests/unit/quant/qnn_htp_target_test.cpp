@@ -8,6 +8,7 @@
 #include "made_up_statistics.hpp"
 #include "quasar/base/error.hpp"
 #include "quasar/quant/pairs.hpp"
+#include "quasar/runtime/prepare.hpp"
 #include "sample_models.hpp"
 #include "unit/error_of.hpp"
 
@@ -241,6 +242,86 @@ TEST(QnnHtpTarget, TheCheckerNamesANormInFloat) {
   const std::vector<graph::Attribute> last{{"axes", std::vector<int64_t>{-1}}};
   const graph::Model model = b.finish({b.node("Div", {y, b.node("ReduceL2", {y}, last)})});
   EXPECT_EQ(htp_faults_of(apply(model, observed_plan_of(model, qnn_htp))).at("ReduceL2_0"), "float");
+}
+
+// Of five axes with weights, of four without.
+TEST(QnnHtpTarget, ProductsOfTooManyAxesStayInFloat) {
+  for (const size_t axes : {4, 5, 6}) {
+    Builder b;
+    Shape shape(axes, 2);
+    shape.back() = 8;
+    const auto x = b.node("MatMul", {b.input("x", shape), b.weights({8, 8})});
+    const graph::Model model = b.finish({b.node("MatMul", {x, b.input("y", [&] {
+                                                             Shape other = shape;
+                                                             other.end()[-2] = 8;
+                                                             return other;
+                                                           }())})});
+    stats::Statistics seen = made_up_statistics(model);
+    for (auto& [value, one] : seen) one.shape = shape;
+    const Plan plan = resolve(model, seen, usual_of_htp(), *targets::table().make(qnn_htp));
+    EXPECT_EQ(plan.nodes.contains("MatMul_0"), axes <= 5) << axes;
+    EXPECT_EQ(plan.nodes.contains("MatMul_1"), axes <= 4) << axes;
+    const graph::Model all = apply(model, resolve(model, seen, usual_of_htp(), *targets::table().make("generic")));
+    const auto faults = htp_faults_of(all, runtime::value_types(all));
+    EXPECT_EQ(faults.contains("MatMul_0"), axes > 5) << axes;
+    EXPECT_EQ(faults.contains("MatMul_1"), axes > 4) << axes;
+  }
+}
+
+TEST(QnnHtpTarget, AllOpenInputsAreNamedInOneExample) {
+  graph::Model model;
+  model.inputs = {{"input_ids", DataType::int64, Shape{-1, -1}, {"batch", "sequence"}},
+                  {"attention_mask", DataType::int64, Shape{-1, -1}, {"batch", "sequence"}},
+                  {"state", DataType::float32, Shape{-1, 3}, {"other", ""}}};
+  const auto target = targets::table().make(qnn_htp);
+  Config config = usual_of_htp();
+  const auto said = [&] { return error_of([&] { check_shapes(*target, config, model.inputs); }); };
+  EXPECT_NE(said().find("FixShapes: \"input_ids:[1,1];attention_mask:[1,1];state:[1,3]\""), std::string::npos) << said();
+  config.fixed_shapes = {{"input_ids", {1, 128}}};
+  EXPECT_NE(said().find("FixShapes: \"state:[1,3]\""), std::string::npos) << "the mask has the same names of sizes: " << said();
+  config.fixed_shapes["state"] = {1, 3};
+  EXPECT_EQ(said(), "no error");
+}
+
+TEST(QnnHtpTarget, ASampleOfAnotherShapeIsToldBeforeTheFirstTrial) {
+  const std::vector<graph::Value> inputs{{"ids", DataType::float32, Shape{-1, -1}, {"batch", "sequence"}}};
+  const std::vector<Tensor> sample{Tensor::of<float>({1, 4}, {1, 2, 3, 4})};
+  EXPECT_EQ(error_of([&] { check_sample({{"ids", {1, 4}}}, inputs, sample); }), "no error");
+  const std::string said = error_of([&] { check_sample({{"ids", {1, 1}}}, inputs, sample); });
+  EXPECT_NE(said.find("FixShapes: \"ids:[1,4]\" fits it"), std::string::npos) << said;
+}
+
+// With a Sum of one input, or scales per channel of a value, on the CPU the model falls into parts (simulator, 2026-11-28).
+TEST(QnnHtpTarget, WhatIsExcludedStaysInFloatByOperatorsThatItRuns) {
+  for (const DataType type : {DataType::uint8, DataType::uint16}) {
+    Config config = usual_of_htp(type);
+    config.exclude = {"Add_0"};
+    const graph::Model summed = apply(sums(), plan_of(sums(), config, qnn_htp));
+    EXPECT_EQ(operators_of(summed, "Sum"), 0U);
+    EXPECT_EQ(operators_of(summed, "Neg"), 2U) << "16 bits, too, have kernels there";
+    config.exclude = {"Conv_1"};
+    const graph::Model made =
+        apply(sums(), resolve(sums(), observe(sums(), random_samples(sums(), 4)), config, *targets::table().make(qnn_htp)));
+    const graph::Index index(made);
+    const graph::Node* const doubled = index.producer(index.node("Conv_1")->inputs[0]);
+    EXPECT_TRUE(doubled != nullptr && doubled->is("Mul"));
+    EXPECT_LT(distance_to_float(sums(), made), 0.05);
+  }
+}
+
+TEST(QnnHtpTarget, AlignConcatIsRefused) {
+  Config config = usual_of_htp();
+  config.switches["AlignConcat"] = true;
+  EXPECT_NE(error_of([&] { plan_of(branches(), config, qnn_htp); }).find("AlignConcat is true"), std::string::npos);
+}
+
+// The provider has no values of int8.
+TEST(QnnHtpTarget, RowsOfATableAreValuesOfTheirOwn) {
+  Builder b;
+  const auto rows = b.node("Gather", {b.weights({20, 8}), b.input("ids", {1, 6}, DataType::int64)}, {{"axis", int64_t{0}}});
+  const graph::Model model = b.finish({b.node("MatMul", {rows, b.weights({8, 8})})});
+  EXPECT_EQ(plan_of(model, usual_of_htp(DataType::uint8), qnn_htp).values.at("Gather_0_out").type, DataType::uint8);
+  EXPECT_EQ(plan_of(model, usual_of_htp(DataType::uint8), "generic").values.at("Gather_0_out").type, DataType::int8);
 }
 
 }  // namespace

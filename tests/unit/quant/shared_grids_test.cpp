@@ -8,7 +8,9 @@
 
 #include "executed.hpp"
 #include "made_up_statistics.hpp"
+#include "quasar/quant/config/named_schemes.hpp"
 #include "sample_models.hpp"
+#include "unit/error_of.hpp"
 
 namespace quasar::quant {
 namespace {
@@ -129,6 +131,31 @@ TEST(SharedGrids, AGridThatTheUserGaveIsHis) {
   const Plan plan = observed_plan(packed(), own);
   EXPECT_TRUE(plan.nodes.contains("Concat_0"));
   EXPECT_TRUE(plan.lost_parts.empty());
+}
+
+// One grid for factors of hundreds and of hundredths, which the target asks for.
+TEST(SharedGrids, OfAProductThatTheTargetUnifiesIsSaid) {
+  Builder b;
+  const auto x = b.conv(b.input("x", {1, 4, 8, 8}), 4, 4, 3);
+  const auto large = b.node("Mul", {b.conv(x, 4, 4, 3), b.constant(Tensor::scalar(100.0F))});
+  const auto small = b.node("Mul", {b.conv(x, 4, 4, 3), b.constant(Tensor::scalar(0.01F))});
+  const graph::Model model = b.finish({b.conv(b.node("Mul", {large, small}), 4, 4, 3)});
+  EXPECT_TRUE(is_said(observed_plan(model, Json::object(), "openvino_npu"), "Mul_2 stays on one grid, which is demanded there"));
+  EXPECT_FALSE(is_said(observed_plan(model, Json::object(), "generic"), "Mul_2"));
+}
+
+// Its range would be cut to that of the group's codes.
+TEST(SharedGrids, AnOverridesOwnTypeInAGroupIsRefused) {
+  Builder b;
+  const auto x = b.conv(b.input("x", {1, 4, 8, 8}), 4, 4, 3);
+  const graph::Model model = b.finish({b.conv(b.node("Concat", {b.conv(x, 4, 4, 3), x}, {channels_axis}), 8, 4, 3)});
+  Config config = parse_config(words_of_scheme("u8s8_channel"));
+  config.switches["AlignConcat"] = true;
+  config.tensors = parse_tensor_overrides({{"Conv_0_out", {{"quant_type", "QUInt16"}}}});
+  const std::string said = test::error_of([&] { plan_of(model, config, "generic"); });
+  EXPECT_NE(said.find("TensorQuantOverrides.Conv_0_out.quant_type is"), std::string::npos) << said;
+  config.tensors = parse_tensor_overrides({{"Conv_0_out", {{"quant_type", "QUInt8"}}}});
+  EXPECT_EQ(test::error_of([&] { plan_of(model, config, "generic"); }), "no error");
 }
 
 }  // namespace

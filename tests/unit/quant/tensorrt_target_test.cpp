@@ -141,5 +141,17 @@ TEST(TensorRtTarget, TheCheckerNamesWhatBreaksItsRules) {
   EXPECT_EQ(rule_at(of_generic(narrow, config), "Conv_1"), "sizes");
 }
 
+TEST(TensorRtTarget, WhatConcatJoinsHasOneScaleWhateverTheConfigurationSays) {
+  Builder b;
+  const auto x = b.conv(b.input("x", {1, 16, 8, 8}), 16, 16, 3);
+  const auto both = b.node("Concat", {b.node("Relu", {b.conv(x, 16, 16, 3)}), x}, {{"axis", int64_t{1}}});
+  const graph::Model model = b.finish({b.conv(both, 32, 16, 3)});
+  Config config = usual_of_tensorrt();
+  config.switches["AlignConcat"] = false;
+  const graph::Model made = apply(model, plan_of(model, config, tensorrt));
+  EXPECT_TRUE(tensorrt_faults_of(made).empty());
+  EXPECT_EQ(rule_at(of_generic(model, config), "Concat_0"), "concat");
+}
+
 }  // namespace
 }  // namespace quasar::quant

@@ -5,6 +5,10 @@
 
 namespace quasar::graph {
 
+// A key of a model's metadata. It is for another runtime: ONNX Runtime would quantize what was left in float in it, so that
+// whoever opens it there leaves its pairs as they are (session.disable_quant_qdq).
+constexpr const char* pairs_stay = "quasar.pairs_stay";
+
 // A DequantizeLinear of a computed value whose scales are all equal, as are its zero points, gets one of each: the same values.
 // So quant/write/keep_in_float writes them, where kernels on codes must not come to be.
 void write_plain_scales(Model& model);

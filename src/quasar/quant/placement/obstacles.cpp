@@ -26,6 +26,7 @@ std::string Obstacles::to(const graph::Node& node, const ops::Roles& roles) {
   if (std::string why = of_values(node, roles); !why.empty()) return why;
   if (std::string why = of_functions(node); !why.empty()) return why;
   if (std::string why = of_sizes(node, roles); !why.empty()) return why;
+  if (std::string why = context_.target.obstacle_before(node, context_.index); !why.empty()) return why;
   std::string why = "the target does not run it";
   return context_.target.runs(node, roles, context_.config_of(node), why) ? "" : why;
 }
@@ -107,8 +108,8 @@ std::string Obstacles::softmax_obstacle(const graph::Node& node) {
 
 // "": the target has such values, or nobody knows their shapes.
 std::string Obstacles::too_many_axes(const graph::Node& node, const ops::Roles& roles) const {
-  const size_t most = context_.target.most_axes(node);
-  if (most == 0 || (node.is("MatMul") && roles.weight)) return "";
+  const size_t most = context_.target.most_axes(node, roles.weight.has_value());
+  if (most == 0) return "";
   for (const auto* list : {&node.inputs, &node.outputs}) {
     for (const auto& value : *list) {
       const auto seen = context_.seen.find(value);

@@ -130,6 +130,12 @@ class OpenVino final : public Target {
            "; the nearest that does is the scheme u8s8_channel";
   }
 
+  // Values of other types are a simulation, as a note says.
+  std::string obstacle_to_tensor(const Scheme& scheme, bool weights, const Config&) const override {
+    if (!weights || !is_byte(scheme.type) || takes(scheme)) return "";
+    return "weight is " + spec_name(scheme) + (scheme.symmetric ? "" : " with symmetric: false") + ", but " + other_weights;
+  }
+
   std::string obstacle_to_run_time_scales() const override {
     return "OpenVINO's CPU runs operators that find them (DynamicQuantizeLinear, MatMulInteger) in float";
   }
@@ -174,6 +180,7 @@ class OpenVino final : public Target {
   ops::Kernels kernels() const override { return ops::Kernels::onednn; }
   bool takes_unsigned_weights() const override { return false; }
 
+  FloatGuard float_guard() const override { return FloatGuard::none; }
   bool checks_pairs() const override { return true; }
 
   std::vector<NodeFault> faults(const graph::Model& model, const std::map<std::string, graph::Value>& values) const override {
@@ -195,6 +202,7 @@ class OpenVino final : public Target {
       if (input && !is_byte(input->type) && !(input->constant && input->type == DataType::int32)) return wrong_type(*input);
     }
     if (at.output && !is_byte(at.output->type)) return wrong_type(*at.output);
+    if (PairFault scales = fault_of_scales(at); !scales.rule.empty()) return scales;
     if (is_sum(node)) return fault_of_sum(at);
     if (ops::is_recurrent(node)) return fault_of_recurrent(at);
     if (node.is("Pad") && at.inputs.front() && !at.inputs.front()->zero_based) return {"pad", shifted_border};

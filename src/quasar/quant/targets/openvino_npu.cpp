@@ -7,6 +7,7 @@
 //   values    8 or 16 bits, one scale, with or without zero point
 //   weights   8 bits, with or without zero points, one scale or one per output channel
 //   unified   all values that Add, Sub, Mul, Div, Min, Max and Concat read have one scale and zero point ("SCALES: UNIFIED")
+//   gates     a Mul by a Sigmoid or HardSigmoid, and Softmax · V, are left in float, as NNCF ignores them
 //   floats    functions and normalizations run in float16. MVN, NormalizeL2, LSTM and GRU stand in the table too, and are left in
 //             float here: Quasar has no pairs for them that NNCF's rows describe
 //
@@ -15,6 +16,7 @@
 #include <algorithm>
 #include <array>
 
+#include "quasar/graph/lookup.hpp"
 #include "quasar/quant/codes/scheme_words.hpp"
 #include "quasar/quant/target.hpp"
 
@@ -37,6 +39,14 @@ constexpr std::array<std::string_view, 17> npu_cheap = {"Add",     "Sub",       
 
 bool is_one_in(const auto& names, const graph::Node& node) {
   return node.domain.empty() && std::ranges::find(names, node.op_type) != names.end();
+}
+
+// What writes this value, before it was moved; nullptr: nothing does.
+const graph::Node* writer_of_moved(const std::string& value, const graph::Index& index) {
+  constexpr std::array<std::string_view, 6> moves = {"Reshape", "Transpose", "Flatten", "Squeeze", "Unsqueeze", "Expand"};
+  const graph::Node* writer = index.producer(value);
+  while (writer != nullptr && is_one_in(moves, *writer)) writer = index.producer(writer->inputs.front());
+  return writer;
 }
 
 bool is_npu_value(DataType type) {
@@ -79,6 +89,23 @@ class OpenVinoNpu final : public Target {
 
   bool wants_fixed_shapes() const override { return true; }
   bool unifies(const graph::Node& node) const override { return is_one_in(npu_joins, node) || node.is("Concat"); }
+  // NNCF ignores them there too (SE_BLOCK, MULTIHEAD_ATTENTION_OUTPUT in ignored_patterns.py; Swish is one operator): a gate
+  // between 0 and 1 has next to no steps on a grid that holds what it multiplies.
+  std::string obstacle_before(const graph::Node& node, const graph::Index& index) const override {
+    for (const auto& input : node.inputs) {
+      const graph::Node* const writer = writer_of_moved(input, index);
+      if (writer == nullptr) continue;
+      if (node.is("Mul") && (writer->is("Sigmoid") || writer->is("HardSigmoid")))
+        return "it multiplies by a gate, which would have next to no steps on one grid with the value";
+      if (node.is("MatMul") && writer->is("Softmax")) return "it ends an attention, which NNCF leaves in float16 there";
+    }
+    return "";
+  }
+
+  std::string obstacle_to_tensor(const Scheme& scheme, bool weights, const Config& config) const override {
+    return weights ? unfit_for_npu(config.activation, scheme) : unfit_for_npu(scheme, config.weight);
+  }
+
   DataType wide_type() const override { return DataType::uint16; }
 
   bool absorbs(const ops::Bounds&, const QuantParams&) const override { return true; }
@@ -108,6 +135,7 @@ class OpenVinoNpu final : public Target {
   ops::Kernels kernels() const override { return ops::Kernels::onednn; }
   bool takes_unsigned_weights() const override { return false; }
 
+  FloatGuard float_guard() const override { return FloatGuard::none; }
   bool checks_pairs() const override { return true; }
 
   PairFault fault(const NodeInPairs& at) const override {
@@ -117,21 +145,26 @@ class OpenVinoNpu final : public Target {
       if (input && !is_npu_value(input->type) && !(input->constant && input->type == DataType::int32)) return unfit(*input);
     }
     if (at.output && !is_npu_value(at.output->type)) return unfit(*at.output);
+    if (PairFault scales = fault_of_scales(at); !scales.rule.empty()) return scales;
     if (is_one_in(npu_sums, node)) return fault_of_npu_sum(at);
-    if (unifies(node)) return fault_of_join(at);
-    return !is_one_in(npu_others, node) && only_rounds(at)
+    return !is_one_in(npu_others, node) && !is_one_in(npu_joins, node) && only_rounds(at)
                ? PairFault{"float", node.op_type + " runs in float16: the pairs around it only round what it reads and writes"}
                : PairFault();
   }
 
-  std::vector<NodeFault> faults(const graph::Model& model, const std::map<std::string, graph::Value>& values) const override {
+  std::vector<NodeFault> faults(const graph::Model& model, const std::map<std::string, graph::Value>& /*values*/) const override {
     std::vector<NodeFault> out;
     for (const auto& input : model.inputs) {
       if (model.initializer(input.name) != nullptr) continue;
       if (!input.shape || std::ranges::any_of(*input.shape, [](int64_t size) { return size < 0; }))
         out.push_back({input.name, {"shapes", "input '" + input.name + "' has no fixed shape, which OpenVINO's NPU asks for"}});
     }
-    std::ranges::move(Target::faults(model, values), std::back_inserter(out));
+    const graph::Index index(model);
+    for (const auto& at : nodes_in_pairs(model)) {
+      PairFault one = fault(at);
+      if (one.rule.empty() && unifies(at.node) && writes_codes(at, index)) one = fault_of_join(at);
+      if (!one.rule.empty()) out.push_back({at.node.name, std::move(one)});
+    }
     return out;
   }
 
@@ -140,7 +173,18 @@ class OpenVinoNpu final : public Target {
     return {"types", "'" + pair.value + "' has codes of " + std::string(name_of(pair.type)) + ": 8 and 16 bits have rows there"};
   }
 
+  // Itself, or an activation behind it that runs with it. Otherwise the node is left in float.
+  static bool writes_codes(const NodeInPairs& at, const graph::Index& index) {
+    const auto quantized = [&](const std::string& value) { return std::ranges::any_of(index.consumers(value), quantizes); };
+    const graph::Node* const reader = graph::sole_reader(at.node.outputs.front(), index);
+    const bool activation = reader != nullptr && (reader->is("Relu") || reader->is("Clip"));
+    return at.output || (activation && quantized(reader->outputs.front()));
+  }
+
   static PairFault fault_of_npu_sum(const NodeInPairs& at) {
+    if (at.inputs.size() > 1 && at.inputs[1] && at.inputs[1]->constant && !is_byte(at.inputs[1]->type))
+      return {"types", "'" + at.inputs[1]->value + "' has codes of " + std::string(name_of(at.inputs[1]->type)) +
+                           ": weights have 8 bits there"};
     const bool values = at.inputs.front().has_value(), factor = at.inputs.size() > 1 && at.inputs[1].has_value();
     if (values || !factor) return {};  // one that is left in float may read what others need on a grid
     return {"values", "what it is multiplied with is quantized, but what it reads is not: it runs in float16"};

@@ -81,6 +81,11 @@ std::string unfit_for_htp(const Scheme& activation, const Scheme& weight) {
   return "";
 }
 
+// Of two values with five axes in uint8 the product came out wrong.
+size_t most_axes_there(const graph::Node& node, bool weighted) {
+  return node.is("MatMul") && !weighted ? 4 : 5;
+}
+
 constexpr const char* without_its_own_scale =
     "its scale and shift stay in float, and then the compiler gives up on the whole model (QNN_COMMON_ERROR_MEM_ALLOC)";
 
@@ -105,15 +110,35 @@ class QnnHtp final : public Target {
 
   std::string refuses(Format format) const override { return format == Format::qdq ? "" : "the QNN provider reads Q/DQ pairs"; }
 
-  std::string refuses_types(const Config& config) const override { return first_unfit(config, unfit_for_htp); }
+  std::string refuses_types(const Config& config) const override {
+    if (std::string why = first_unfit(config, unfit_for_htp); !why.empty()) return why;
+    if (!is_on(config.switches, "AlignConcat", false)) return "";
+    return "AlignConcat is true, but target qnn_htp joins values of different scales, and its Sigmoid, Tanh and Clip need scales "
+           "of "
+           "their own: with those of a Concat their values come out wrong; leave it out";
+  }
+
+  // A value of another width than its layers have would be no pair that converts (specific_layer_config makes these).
+  std::string obstacle_to_tensor(const Scheme& scheme, bool weights, const Config& config) const override {
+    if (weights) return unfit_for_htp(config.activation, scheme);
+    if (std::string why = unfit_for_htp(scheme, config.weight); !why.empty()) return why;
+    const auto has_type = [&](const LayerRule& rule) { return !rule.in_float && rule.activation.type == scheme.type; };
+    const auto is_of_kind = [&](const KindRule& kind) { return has_type(kind.rule); };
+    if (scheme.type == config.activation.type || std::ranges::any_of(config.layers, has_type) ||
+        std::ranges::any_of(config.kinds, is_of_kind))
+      return "";
+    return "a layer that reads and writes values of different widths runs in float16 on target qnn_htp, with its bias on the "
+           "CPU; "
+           "specific_layer_config gives a layer " +
+           spec_name(scheme) + ", with pairs that convert";
+  }
 
   std::string obstacle_to_run_time_scales() const override {
     return "the QNN provider leaves operators that find them (DynamicQuantizeLinear) to the CPU";
   }
 
   bool wants_fixed_shapes() const override { return true; }
-  // Of two values with five axes in uint8 the product came out wrong.
-  size_t most_axes(const graph::Node& node) const override { return node.is("MatMul") ? 4 : 5; }
+  size_t most_axes(const graph::Node& node, bool weighted) const override { return most_axes_there(node, weighted); }
 
   std::optional<QuantParams> grid_written_by(const graph::Node& node, DataType type) const override {
     if (type != DataType::uint16) return std::nullopt;
@@ -143,6 +168,9 @@ class QnnHtp final : public Target {
     return out;
   }
 
+  // Its provider reads what ONNX Runtime's optimizer makes of the file. It has neither Sum of one input nor scales per channel of
+  // values: with them on the CPU the model falls into parts.
+  FloatGuard float_guard() const override { return FloatGuard::for_npu; }
   bool checks_pairs() const override { return true; }
 
   std::vector<NodeFault> faults(const graph::Model& model, const std::map<std::string, graph::Value>& values) const override;
@@ -205,6 +233,7 @@ class HtpCheck {
           "it divides codes that are made there of a value computed in float, and the compiler gives up on the whole model; "
           "exclude: [{op_type: Div}] leaves it in float");
     if (!look_at_types(*at)) return;
+    if (PairFault scales = fault_of_scales(*at); !scales.rule.empty()) return out_.push_back({node.name, std::move(scales)});
     if (is_in(htp_sums, node)) look_at_sum(*at);
     look_at_grid(*at);
     if (node.is("Clip")) look_at_clip(*at);
@@ -251,7 +280,8 @@ class HtpCheck {
   }
 
   static size_t most_axes_of(const graph::Node& node, const NodeInPairs* at) {
-    return node.is("MatMul") && at != nullptr ? 4 : 5;
+    const bool of_values = at != nullptr && at->inputs.size() > 1 && at->inputs[1] && !at->inputs[1]->constant;
+    return most_axes_there(node, !of_values);
   }
 
   bool look_at_types(const NodeInPairs& at) {

@@ -100,6 +100,13 @@ class TensorRt final : public Target {
     return "";
   }
 
+  std::string obstacle_to_tensor(const Scheme& scheme, bool weights, const Config& config) const override {
+    return weights ? unfit_for_tensorrt(config.activation, scheme) : unfit_for_tensorrt(scheme, config.weight);
+  }
+
+  // So that pairs pass through it.
+  bool unifies(const graph::Node& node) const override { return node.is("Concat"); }
+
   std::string obstacle_to_run_time_scales() const override { return "TensorRT reads Q/DQ pairs, whose scales are in the file"; }
 
   bool absorbs(const ops::Bounds&, const QuantParams&) const override { return true; }
@@ -128,6 +135,7 @@ class TensorRt final : public Target {
     return out;
   }
 
+  FloatGuard float_guard() const override { return FloatGuard::none; }
   bool checks_pairs() const override { return true; }
   std::vector<NodeFault> faults(const graph::Model& model, const std::map<std::string, graph::Value>& values) const override;
 };
@@ -156,6 +164,7 @@ class TensorRtCheck {
       if (pair && !look_at_codes(at, *pair)) return;
     }
     if (at.output && !look_at_codes(at, *at.output)) return;
+    if (PairFault scales = fault_of_scales(at); !scales.rule.empty()) out_.push_back({at.node.name, std::move(scales)});
     if (is_one_of(trt_sums, at.node)) return look_at_sum(at);
     if (is_one_of(trt_fused, at.node)) return look_at_fused(at);
     if (at.node.is("Add")) return look_at_add(at);

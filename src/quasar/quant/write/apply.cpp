@@ -12,6 +12,7 @@
 #include "quasar/graph/bodies.hpp"
 #include "quasar/graph/load.hpp"
 #include "quasar/graph/page_out.hpp"
+#include "quasar/graph/plain_scales.hpp"
 #include "quasar/quant/block_tables.hpp"
 #include "quasar/quant/codes/scheme_words.hpp"
 #include "quasar/quant/pairs.hpp"
@@ -74,8 +75,8 @@ class Rewriting {
  private:
   void suit_onnx_runtime() {
     if (!plan_.shifts) {
-      keep_in_float(out_, nodes_in_codes());  // a processor that shifts would find scales per channel
-      gather_codes_first(out_);               // and its compiler reads pairs
+      guard_floats();            // a processor that shifts would find scales per channel
+      gather_codes_first(out_);  // and its compiler reads pairs
       share_tables(out_);
     }
     out_ = graph::placed(out_);
@@ -84,6 +85,16 @@ class Rewriting {
     if (std::ranges::none_of(plan_.values, has_bytes)) return;
     write_every_axis(out_, model_);
     if (!plan_.shifts) drop_idle_bounds(out_);
+  }
+
+  void guard_floats() {
+    if (plan_.float_guard != FloatGuard::none) return keep_in_float(out_, nodes_in_codes(), plan_.float_guard);
+    graph::Model guarded = out_;
+    keep_in_float(guarded, nodes_in_codes(), FloatGuard::for_cpu);
+    std::set<std::string_view> names;
+    for (const auto& node : out_.nodes) names.insert(node.name);
+    const auto is_guard = [&](const graph::Node& node) { return !names.contains(node.name); };
+    if (std::ranges::any_of(guarded.nodes, is_guard)) out_.metadata[graph::pairs_stay] = "true";
   }
 
   // What the model came with on planned grids: values that a DequantizeLinear writes or nothing but QuantizeLinear reads, which

@@ -63,7 +63,8 @@ Tensor halved(const Tensor& weights) {
 
 class Keeping {
  public:
-  Keeping(graph::Model& model, const std::set<std::string>& in_codes) : model_(model), in_codes_(in_codes), names_(model) {}
+  Keeping(graph::Model& model, const std::set<std::string>& in_codes, FloatGuard guard)
+      : model_(model), in_codes_(in_codes), for_npu_(guard == FloatGuard::for_npu), names_(model) {}
 
   void run() {
     const graph::Model before = model_;
@@ -72,7 +73,7 @@ class Keeping {
     for (graph::Node node : before.nodes) {
       if (node.is("Conv") || node.is("ConvTranspose") || node.is("Gemm")) keep(node, index);
       if (has_no_kernel_on_codes(node) || !in_codes_.contains(node.name)) keep_apart(node, index);
-      const bool pools = pools_before_codes(node, index);
+      const bool pools = !for_npu_ && pools_before_codes(node, index);
       const std::string result = pools ? std::exchange(node.outputs.front(), names_.fresh(node.name + "_output")) : "";
       model_.nodes.push_back(std::move(node));
       if (pools) copy(model_.nodes.back().name, model_.nodes.back().outputs.front(), result);
@@ -88,6 +89,7 @@ class Keeping {
     const graph::Node* pair = index.producer(node.inputs.front());
     const bool folds = weighted && pair != nullptr && pair->op_type == "DequantizeLinear" &&
                        index.model().initializer(node.inputs[1]) == nullptr && is_constant(node.inputs[1], index);
+    if (for_npu_ && node.is("Where")) return;  // its compiler has none in float
     if (!folds && (!computes_in_codes(node) || !stands_between_codes(node, index))) return;
     const auto [first, last] = value_inputs(node);
     size_t copied = first;
@@ -99,14 +101,20 @@ class Keeping {
   }
 
   // Nothing before it is in codes, but what reads it.
-  static bool pools_before_codes(const graph::Node& node, const graph::Index& index) {
+  bool pools_before_codes(const graph::Node& node, const graph::Index& index) const {
     return node.domain.empty() && node.is("MaxPool") && node.outputs.size() == 1 &&
            !comes_from_codes(node.inputs.front(), index) && becomes_codes(node.outputs.front(), index);
   }
 
   void copy(const std::string& node, const std::string& from, const std::string& to) {
-    model_.nodes.push_back(
-        {.name = names_.fresh(node + "_Sum"), .op_type = "Sum", .domain = "", .inputs = {from}, .outputs = {to}});
+    const auto add_one = [&](const char* type, const std::string& input, const std::string& output) {
+      model_.nodes.push_back(
+          {.name = names_.fresh(node + "_" + type), .op_type = type, .domain = "", .inputs = {input}, .outputs = {output}});
+    };
+    if (!for_npu_) return add_one("Sum", from, to);
+    const std::string negative = names_.fresh(node + "_negative");
+    add_one("Neg", from, negative);
+    add_one("Neg", negative, to);
   }
 
   // ONNX Runtime makes an initializer of it.
@@ -117,7 +125,7 @@ class Keeping {
            std::ranges::all_of(producer->inputs, [&](const std::string& input) { return is_constant(input, index); });
   }
 
-  static bool stands_between_codes(const graph::Node& node, const graph::Index& index) {
+  bool stands_between_codes(const graph::Node& node, const graph::Index& index) const {
     const auto [first, last] = value_inputs(node);
     bool any = false;
     for (size_t i = first; i < last; i++) {
@@ -130,23 +138,25 @@ class Keeping {
     return node.is("MatMul") || node.is("Gemm") || becomes_codes(node.outputs.front(), index);
   }
 
-  static bool has_bytes(const graph::Node& pair, const graph::Index& index) {
+  // Of 8 bits, as ONNX Runtime's CPU computes with; the NPU has kernels for 16 too.
+  bool has_narrow_codes(const graph::Node& pair, const graph::Index& index) const {
     const Tensor* zero_point = pair.inputs.size() > 2 ? index.model().initializer(pair.inputs[2]) : nullptr;
-    return zero_point != nullptr && bits_of(zero_point->type()) == 8;
+    if (zero_point == nullptr) return false;
+    return bits_of(zero_point->type()) == 8 || (for_npu_ && bits_of(zero_point->type()) == 16);
   }
 
-  static bool comes_from_codes(const std::string& value, const graph::Index& index) {
+  bool comes_from_codes(const std::string& value, const graph::Index& index) const {
     const graph::Node* producer = index.producer(value);
     if (producer == nullptr) return false;
-    if (producer->op_type == "DequantizeLinear") return has_bytes(*producer, index);
+    if (producer->op_type == "DequantizeLinear") return has_narrow_codes(*producer, index);
     return lets_pairs_pass(*producer) && comes_from_codes(producer->inputs.front(), index);
   }
 
-  static bool becomes_codes(const std::string& value, const graph::Index& index) {
+  bool becomes_codes(const std::string& value, const graph::Index& index) const {
     const auto& readers = index.consumers(value);
     if (readers.empty() || index.is_output(value)) return false;
     return std::ranges::all_of(readers, [&](const graph::Node* reader) {
-      if (reader->op_type == "QuantizeLinear") return has_bytes(*reader, index);
+      if (reader->op_type == "QuantizeLinear") return has_narrow_codes(*reader, index);
       return lets_pairs_pass(*reader) && becomes_codes(reader->outputs.front(), index);
     });
   }
@@ -161,7 +171,7 @@ class Keeping {
     const Tensor* zero_point = index.model().initializer(pair->inputs[2]);
     if (!is_single(scale) || !is_single(zero_point)) return;
     const Channels channels = channels_of(node, weights->shape());
-    if (channels.count > 1 && model_.opset() >= first_opset_of_axes) {
+    if (!for_npu_ && channels.count > 1 && model_.opset() >= first_opset_of_axes) {
       graph::Node own = *pair;
       own.name = names_.fresh(node.name + "_DequantizeLinear");
       own.inputs[1] = add(node.name + "_input_scale", repeated(*scale, channels.count));
@@ -190,13 +200,15 @@ class Keeping {
 
   graph::Model& model_;
   const std::set<std::string>& in_codes_;
+  const bool for_npu_;
   graph::Names names_;
 };
 
 }  // namespace
 
-void keep_in_float(graph::Model& quantized, const std::set<std::string>& in_codes) {
-  Keeping(quantized, in_codes).run();
+void keep_in_float(graph::Model& quantized, const std::set<std::string>& in_codes, FloatGuard guard) {
+  if (guard == FloatGuard::none) return;
+  Keeping(quantized, in_codes, guard).run();
   graph::remove_unused(quantized);
 }
 

@@ -18,12 +18,14 @@
 #include <string>
 
 #include "quasar/graph/model.hpp"
+#include "quasar/quant/target.hpp"
 
 namespace quasar::quant {
 
 // Changes the readers only: every value keeps its meaning. `in_codes`: the names of nodes that are meant to run on codes. Needs
 // opset 13 for scales per channel; below, and where the input has one channel, the input is doubled and the weights are halved,
-// which is exact.
-void keep_in_float(graph::Model& quantized, const std::set<std::string>& in_codes);
+// which is exact. For the NPU inputs are doubled everywhere, and a copy is what a number is that changes its sign twice
+// (FloatGuard::none: nothing). It has kernels for codes of 16 bits, too: an excluded Add ran on them without a copy.
+void keep_in_float(graph::Model& quantized, const std::set<std::string>& in_codes, FloatGuard guard = FloatGuard::for_cpu);
 
 }  // namespace quasar::quant
