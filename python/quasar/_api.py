@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, TextIO, Union
 
 from . import _core
-from ._configuration import Configuration, gather_arguments, libraries, model_words, opened, ready_for_workers, rooted, samples_for_workers
+from ._configuration import Configuration, gather_arguments, libraries, model_words, opened, ready_for_workers, rooted, samples_for_workers, take_samples
 from ._evaluators import Scored
 from ._launch import refuse_launches, together
 from ._pools import Workers, crew
@@ -167,9 +167,10 @@ def search(model: Optional[Model] = None, calib: Samples = None, eval: Samples =
     nothing else to do; results so far are written, then KeyboardInterrupt is raised. So is what comes out of a strategy of
     yours when some trials have finished (status strategy_failed; interrupted for KeyboardInterrupt and SystemExit).
     """
-    if workers is not None and isinstance(config, Mapping):  # samples are for workers, too, wherever they stand
-        config, keys = {**config, **keys}, {}
-        calib, eval = (config.pop(key, None) if data is None else data for key, data in (("calib_data_reader", calib), ("eval_data_reader", eval)))
+    if workers is not None:  # samples are for workers, too, wherever they stand
+        config = dict(config) if isinstance(config, Mapping) else config
+        calib, eval, holdout = (take_samples(key, data, config, keys) for key, data in
+                                (("calib_data_reader", calib), ("eval_data_reader", eval), ("holdout_data_reader", holdout)))
     configuration, model, base, file = opened("search()", model, config, keys, space, preset, metric, evaluator)
     with contextlib.ExitStack() as stack:
         if workers is not None:

@@ -181,7 +181,7 @@ def model_words(model: Model) -> Iterator[Dict[str, Any]]:
         yield {"model_input": path}
 
 
-_spaces = ("search_space", "search_spaces", "preset")
+_spaces = ("search_space", "search_spaces")
 
 
 def _canonical(name: str) -> str:
@@ -195,13 +195,21 @@ def _from_here(keys: Mapping[str, Any]) -> Dict[str, Any]:
     for name, value in keys.items():
         if value is None:
             continue
-        if isinstance(value, os.PathLike):
-            value = os.fspath(value)
         try:
-            out.update(_core.rooted_key(name, value, os.getcwd()))
+            out.update(_core.rooted_key(name, value if _holds_samples(_canonical(name), value) else plain(value, name), os.getcwd()))
         except TypeError:  # no word: arrays, functions, objects
             out[_canonical(name)] = value
     return out
+
+
+def _names_samples(value: Any) -> bool:
+    """Whether these are words for a reader."""
+    return isinstance(value, (str, os.PathLike)) or isinstance(value, Mapping) and (
+        isinstance(value.get("reader"), str) or isinstance(value.get("path"), (str, os.PathLike)))
+
+
+def _holds_samples(key: str, value: Any) -> bool:
+    return (key.endswith("_data_reader") or key == "data_reader") and not _names_samples(value)
 
 
 def _replaced(keys: Mapping[str, Any], space: Any, preset: Any, metric: Any, evaluator: Any) -> List[str]:
@@ -227,7 +235,9 @@ def opened(function: str, model: Optional[Model], config: Union[None, str, "os.P
         base = str(Path(config).absolute().parent)
         words = _core.canonical_keys(_core.read_words(file))
         words["output_dir"] = str(Path(base, words.get("output_dir") or "quasar_out"))
-        if "model_input" in words and model is None:
+        if model is None and "model_input" in keys:
+            model = keys["model_input"]
+        elif "model_input" in words and model is None and "models" not in keys:
             model = Path(base, words["model_input"])
         elif "models" in words and model is None and "models" not in keys:
             model = _models_from(words["models"], base)
@@ -247,8 +257,16 @@ def opened(function: str, model: Optional[Model], config: Union[None, str, "os.P
 
 def rooted(key: str, data: Samples) -> Samples:
     """Samples that a path or a reader's words name, with paths from this folder; others stay."""
-    words = isinstance(data, Mapping) and (isinstance(data.get("reader"), str) or isinstance(data.get("path"), (str, os.PathLike)))
-    return _from_here({key: plain(data, key)})[key] if words or isinstance(data, (str, os.PathLike)) else data
+    return _from_here({key: data})[key] if data is not None and _names_samples(data) else data
+
+
+def take_samples(key: str, data: Samples, config: Any, keys: Dict[str, Any]) -> Samples:
+    """The samples of an argument, else those of a key that stands for it, which is taken out wherever it stands."""
+    for words in (keys, config):
+        for name in [name for name in words if _canonical(name) == key] if isinstance(words, dict) else []:
+            found = words.pop(name)
+            data = found if data is None else data
+    return data
 
 
 def ready_for_workers(configuration: Configuration) -> None:

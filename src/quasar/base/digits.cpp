@@ -13,7 +13,7 @@ std::string in_digits(double value, int digits) {
 
 std::string plain_digits(double value, int digits) {
   const double size = std::abs(value);
-  return size >= std::pow(10, digits) && size < 1e15 ? formatted("%.0f", value) : in_digits(value, digits);
+  return size >= std::pow(10, digits) - 0.5 && size < 1e15 ? formatted("%.0f", value) : in_digits(value, digits);
 }
 
 ByteUnit unit_of_bytes(double bytes) {

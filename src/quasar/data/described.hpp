@@ -16,7 +16,8 @@ struct Described {
 // Of a description as open() takes it: a text stands for a path, or for a file with the words. Throws Error for what is none.
 Described described(const Json& description, const std::filesystem::path& base);
 
-// Reader::has_classes() of a description; false for what is none.
+// Whether samples are said to have classes: by the option `labels`, or by the program that brings them. False for what is no
+// description.
 bool has_classes(const Json& description, const std::filesystem::path& base);
 
 }  // namespace quasar::data

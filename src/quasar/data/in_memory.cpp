@@ -1,7 +1,6 @@
 #include "quasar/data/in_memory.hpp"
 
 #include <algorithm>
-#include <array>
 #include <atomic>
 
 #include "quasar/data/annotations.hpp"
@@ -64,13 +63,16 @@ class MemoryDataset final : public Labelled, public Truths {
   int64_t label_offset_;
 };
 
-// One per sample. Of items with boxes labels are the classes of these, and of others there may be one per pixel.
+// One for each sample. Of items with boxes labels are the classes of these, and of others there may be one per pixel or place.
 bool has_class(const Item& item) {
-  if (item.contains("boxes")) return false;
-  return std::ranges::any_of(std::array{"labels", "label", "y"}, [&](const char* name) {
-    const auto found = item.find(name);
-    return found != item.end() && !is_floating(found->second.type()) && found->second.shape().size() <= 1;
-  });
+  const auto is_label = [](const std::string& name) { return name == "labels" || name == "label" || name == "y"; };
+  const auto labels = std::ranges::find_if(item, [&](const auto& array) { return is_label(array.first); });
+  if (labels == item.end() || item.contains("boxes") || is_floating(labels->second.type())) return false;
+  const size_t count = labels->second.count();
+  return count == 1 || std::ranges::any_of(item, [&](const auto& array) {
+           const Shape& shape = array.second.shape();
+           return !is_label(array.first) && shape.size() > 1 && static_cast<size_t>(shape.front()) == count;
+         });
 }
 
 class InMemory final : public Reader {
@@ -109,7 +111,7 @@ class InMemory final : public Reader {
         integer_option(options_, "label_offset", 0));
     return limited(all, options_, owner_);
   }
-  bool has_classes(const std::filesystem::path&) const override { return !items_->empty() && has_class(items_->front()); }
+  bool brings_classes() const override { return !items_->empty() && has_class(items_->front()); }
   Files files() const override { return files_; }
 
  private:
@@ -213,9 +215,7 @@ class Streamed final : public Reader {
                                                integer_option(options_, "label_offset", 0), rows < 0 ? -1 : 0, targets);
     return limited(all, options_, owner_);
   }
-  bool has_classes(const std::filesystem::path&) const override {
-    return stream_.size > 0 && (!stream_.labels.empty() || has_class(stream_.item(0)));
-  }
+  bool brings_classes() const override { return stream_.size > 0 && (!stream_.labels.empty() || has_class(stream_.item(0))); }
   Files files() const override { return files_; }
 
  private:

@@ -230,10 +230,11 @@ DatasetPtr open(const Json& description, const std::vector<graph::Value>& inputs
 bool has_classes(const Json& description, const fs::path& base) {
   try {
     Described source = described(description, base);
+    if (const Json labels = source.words.value("labels", Json()); labels.is_string())
+      return !labels.get<std::string>().ends_with(".json");  // boxes of pictures
     const std::string name = reader_of(source);
-    source.words.erase("reader");
-    source.words.erase("constants");
-    return readers::table().make(name, source.words)->has_classes(source.base);
+    for (const char* word : {"reader", "constants", "batch_size"}) source.words.erase(word);
+    return readers::table().make(name, source.words)->brings_classes();
   } catch (const Error&) {  // opening it will say what is wrong
     return false;
   }

@@ -15,8 +15,8 @@ class QUASAR_API Reader {
  public:
   virtual ~Reader() = default;
   virtual DatasetPtr open(const std::vector<graph::Value>& inputs, const std::filesystem::path& base) const = 0;
-  // Whether samples say their class (Dataset::label()), as far as names, types and sizes tell; what is not there has none.
-  virtual bool has_classes(const std::filesystem::path& /*base*/) const { return false; }
+  // Of samples that a program brings: whether each says its class (Dataset::label()).
+  virtual bool brings_classes() const { return false; }
   // That a program's samples come from, of a reader that it brings: the description does not tell them.
   virtual std::vector<std::filesystem::path> files() const { return {}; }
 };

@@ -316,8 +316,10 @@ Json rooted_reader(Json value, const fs::path& folder) {
   if (value.contains("path")) value["path"] = rooted(value["path"], folder);
   const Json labels = value.value("labels", Json());
   const std::string file = labels.is_string() ? labels.get<std::string>() : "";
-  if (file.ends_with(".csv") || file.ends_with(".json")) value["labels"] = rooted(labels, folder);
-  if (value.contains("class_names")) value["class_names"] = rooted(value["class_names"], folder);
+  const auto is_here = [&](const Json& name) { return name.is_string() && fs::exists(folder / name.get<std::string>()); };
+  // Else they may lie beside the samples.
+  if ((file.ends_with(".csv") || file.ends_with(".json")) && is_here(labels)) value["labels"] = rooted(labels, folder);
+  if (value.contains("class_names") && is_here(value["class_names"])) value["class_names"] = rooted(value["class_names"], folder);
   return value;
 }
 

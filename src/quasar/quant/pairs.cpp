@@ -116,7 +116,7 @@ bool is_product(const graph::Node& node) {
 // Whether the scales of these weights are none that multiply whole sums: those of blocks, and of another axis than the outputs'.
 bool has_scales_within_sums(const graph::Node& sum, const Pair& weights) {
   if (weights.block > 0) return true;
-  if (weights.scales == 1) return false;
+  if (weights.scales == 1 || weights.axis < 0) return false;  // counted from the end, of weights whose shape is not known
   const auto rank = static_cast<int64_t>(weights.shape.size());
   if (sum.is("Conv")) return weights.axis != 0;
   if (sum.is("ConvTranspose")) return weights.axis != 1;

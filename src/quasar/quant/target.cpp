@@ -132,20 +132,46 @@ Scheme scheme_of_tensor(const Scheme& usual, const TensorOverride& own) {
 
 }  // namespace
 
+namespace {
+
+// The node that has this constant as its weights; nullptr: there is none.
+const graph::Node* sum_with_weights(const std::string& name, const graph::Index& index) {
+  for (const graph::Node* reader : index.consumers(name)) {
+    std::string why;
+    const auto roles = ops::roles_of(*reader, index.model(), why);
+    if (roles && roles->weight && reader->inputs[roles->weight->input] == name) return reader;
+  }
+  return nullptr;
+}
+
+// Whether the override leaves the grid to its writer, or names the same one.
+bool leaves(const TensorOverride& own, const QuantParams& grid) {
+  if (own.range) return false;
+  const bool same_scale = !own.scale || *own.scale == grid.scales.front();
+  return same_scale && (!own.zero_point || *own.zero_point == grid.zero_points.front());
+}
+
+}  // namespace
+
 void check_tensors(const Target& target, const Config& config, const graph::Model& model) {
   if (config.tensors.empty()) return;
   const graph::Index index(model);
   for (const auto& [name, own] : config.tensors) {
     const bool weights = model.initializer(name) != nullptr;
-    const Scheme& usual = weights ? config.weight : config.activation;
+    const graph::Node* const owner = weights ? sum_with_weights(name, index) : index.producer(name);
+    if (weights && owner == nullptr) continue;  // other constants follow what they are computed with
+    const LayerRule* const rule = owner == nullptr ? nullptr : rule_for(*owner, config);
+    if (rule != nullptr && rule->in_float) continue;
+    const Scheme& usual =
+        weights ? (rule == nullptr ? config.weight : rule->weight) : (rule == nullptr ? config.activation : rule->activation);
     if (!is_integer(usual.type) || (own.type && !is_integer(*own.type))) continue;
     const Scheme scheme = scheme_of_tensor(usual, own);
-    const std::string owner = "TensorQuantOverrides." + name + ": ";
-    if (const std::string why = target.obstacle_to_tensor(scheme, weights, config); !why.empty()) throw Error(owner + why);
-    const graph::Node* const writer = index.producer(name);
-    if (writer != nullptr && target.grid_written_by(*writer, scheme.type))
-      throw Error(owner + "it is written by " + writer->name + ", whose kernel on this target has a grid of its own (" +
-                  writer->op_type + "); leave it out");
+    const std::string key = "TensorQuantOverrides." + name + ": ";
+    if (const std::string why = target.obstacle_to_tensor(scheme, weights, config); !why.empty()) throw Error(key + why);
+    const auto grid = owner == nullptr || weights ? std::nullopt : target.grid_written_by(*owner, scheme.type);
+    if (grid && !leaves(own, *grid))
+      throw Error(key + "it is written by " + owner->name + ", whose kernel on this target has a grid of its own (" +
+                  owner->op_type + "); leave it out");
   }
 }
 

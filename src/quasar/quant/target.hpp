@@ -24,7 +24,7 @@ struct Sizes {
 enum class FloatGuard {
   for_cpu,  // scales per channel, and copies that its CPU has kernels for
   for_npu,  // what the QNN provider runs, too: doubled inputs, and copies that it has in float
-  none      // others read the file; whoever opens it in ONNX Runtime keeps its pairs as they are (graph/plain_scales.hpp)
+  none  // others read the file; whoever opens it in ONNX Runtime keeps its pairs as they are (graph/rewrites/plain_scales.hpp)
 };
 
 class Target {

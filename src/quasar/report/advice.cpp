@@ -1,6 +1,7 @@
 #include "quasar/report/advice.hpp"
 
 #include <algorithm>
+#include <array>
 #include <functional>
 #include <set>
 #include <string>
@@ -55,12 +56,18 @@ std::vector<std::string> broken_constraints(const Json& contents, bool on_costs)
   return out;
 }
 
+// In whatever words the limit was given.
+bool is_of_time(const std::string& reason) {
+  return std::ranges::any_of(std::array{"time_limit of", "time_limit (", "timeout of", "timeout ("},
+                             [&](const char* words) { return reason.find(words) != std::string::npos; });
+}
+
 // Why there is no model at all.
 void on_no_model(const Json& result, Json& out) {
   const std::string reason = result.value("reason", "");
   if (count(result, "failed") > 0 && count(result, "failed") == count(result, "executed")) {
     out.push_back("Every trial failed, so that there is no model. The first failure, below, says why.");
-  } else if (reason.find("time_limit") != std::string::npos) {
+  } else if (is_of_time(reason)) {
     out.push_back("The time was up before a trial was complete: a longer `time_limit`, or fewer samples, leave room for one.");
   } else {
     out.push_back("No trial was complete, so that there is no model. Why the search ended says more.");
@@ -148,7 +155,7 @@ bool is_open_ended(const Json& result) {
   if (!sampling.contains(result.value(Pointer("/environment/strategy"), "")) || algorithm.starts_with("grid")) return false;
   const std::string reason = result.value("reason", "");
   const auto has = [&](const char* words) { return reason.find(words) != std::string::npos; };
-  return has("n_trials of") || has("iteration_limit of") || has("time_limit of") || has("patience");
+  return has("n_trials of") || has("iteration_limit of") || has("patience") || is_of_time(reason);
 }
 
 // Whether the best value was found late: then more trials may find more.

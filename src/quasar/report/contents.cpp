@@ -156,12 +156,13 @@ struct Recorded {
   std::string missing = {};
 };
 
-Recorded recorded_in(const std::string& database, const std::string& study_name) {
+// `only`: no other study will do. A file of its own that holds a single one needs no name.
+Recorded recorded_in(const std::string& database, const std::string& study_name, bool only) {
   const auto storage = search::open_to_read(database);
   if (storage == nullptr) return {.missing = "there is no study in " + without_password(database)};
   const auto studies = storage->studies();
   for (const auto& study : studies) {
-    if (studies.size() > 1 && study.name != study_name) continue;
+    if ((only || studies.size() > 1) && study.name != study_name) continue;
     return {storage->trials(study.id), study.user_attributes.value("job", Json::object())};
   }
   return {.missing = "there is no study '" + study_name + "' in " + without_password(database)};
@@ -173,13 +174,13 @@ Recorded recorded_of(const Json& result, const fs::path& output_dir, const std::
   const bool elsewhere = place.find("://") != std::string::npos;
   if (storage.empty() && search::is_shared_storage(place)) tune::expect_consent(output_dir.string(), place, "--storage ADDRESS");
   if (!storage.empty() || elsewhere) {
-    Recorded out = recorded_in(storage.empty() ? place : storage, name);
+    Recorded out = recorded_in(storage.empty() ? place : storage, name, true);
     if (!out.missing.empty()) throw Error(out.missing);
     return out;
   }
   if (place == "memory") return {.missing = "its study was in memory"};
   const std::string database = (output_dir / place).string();
-  return fs::is_regular_file(database) ? recorded_in(database, name) : Recorded{.missing = "there is no " + database};
+  return fs::is_regular_file(database) ? recorded_in(database, name, false) : Recorded{.missing = "there is no " + database};
 }
 
 }  // namespace

@@ -291,15 +291,24 @@ std::string database_of(const std::filesystem::path& folder, const Json& result,
 
 Json contents_at(const std::string& place, const std::string& storage, const std::string& study, const Log& log) {
   const std::filesystem::path folder = place;
-  if (is_study_address(place)) return contents_in(place, study, "unknown", log);
+  if (is_study_address(place)) {
+    Json out = contents_in(place, study, "unknown", log);
+    out["study_alone"] = true;
+    return out;
+  }
   if (!std::filesystem::is_directory(folder)) return open_contents(folder, storage);
   const Json result = tune::read_result(folder);
   if (!tells_more(folder, result, study)) return open_contents(folder, storage);
   const std::string database = database_of(folder, result, storage);
+  if (database.empty() && result.is_null() && is_searched_now(folder))
+    throw Error("the search in '" + place +
+                "' runs, and its study is in memory or in a database: say where (--storage ADDRESS), or open its report.html");
   if (database.empty() && study.empty()) return open_contents(folder, storage);
   if (database.empty()) throw Error("there is no study '" + study + "' in '" + place + "': it holds no study's file");
   const char* if_unsaid = is_searched_now(folder) ? "running" : result.is_null() ? "interrupted" : "unknown";
-  return contents_in(database, study, if_unsaid, log);
+  Json out = contents_in(database, study.empty() && !result.is_null() ? result.value("study_name", "") : study, if_unsaid, log);
+  out["study_alone"] = true;
+  return out;
 }
 
 bool is_study_address(const std::string& place) {

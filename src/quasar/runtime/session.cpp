@@ -19,7 +19,7 @@
 #include "quasar/base/system/environment.hpp"
 #include "quasar/graph/load.hpp"
 #include "quasar/graph/page_out.hpp"
-#include "quasar/graph/plain_scales.hpp"
+#include "quasar/graph/rewrites/plain_scales.hpp"
 #include "quasar/graph/skeleton.hpp"
 #include "quasar/ops/overflow.hpp"
 #include "quasar/runtime/custom_operators.hpp"

@@ -14,13 +14,15 @@ bool is_slower(const runtime::Ratio& of_float, double factor) {
   return of_float.low > 1 && of_float.median > factor;
 }
 
-std::optional<size_t> fast_on_both(const std::vector<double>& on_one, const std::vector<double>& on_all, double factor) {
+std::optional<size_t> fast_on_both(const std::vector<double>& on_one, const std::vector<double>& on_all, size_t now,
+                                   double factor) {
   const auto greater = [&](size_t i) { return std::max(on_one[i], on_all[i]); };
-  size_t best = 0;
-  for (size_t i = 1; i < on_one.size(); i++) {
-    if (greater(i) < greater(best)) best = i;
+  const auto pays = [&](size_t i) { return on_one[i] * on_all[i] <= factor * factor * on_one[now] * on_all[now]; };
+  std::optional<size_t> best;
+  for (size_t i = 0; i < on_one.size(); i++) {
+    if (greater(i) <= factor && pays(i) && (!best || greater(i) < greater(*best))) best = i;
   }
-  return greater(best) <= factor ? std::optional(best) : std::nullopt;
+  return best;
 }
 
 std::vector<runtime::Ratio> beside_float(const std::vector<const graph::Model*>& models, const data::Dataset& samples,

@@ -14,9 +14,11 @@ runtime::Effort on_all_cores(size_t turns, double seconds);
 // Whether a model takes more than `factor` times float's time, beyond noise.
 bool is_slower(const runtime::Ratio& of_float, double factor);
 
-// The model that is slow neither on one thread nor on all cores: the one whose greater time of both is least, if that is not
-// above `factor`; nullopt: there is none. Times in those of float, as many of both, not empty.
-std::optional<size_t> fast_on_both(const std::vector<double>& on_one, const std::vector<double>& on_all, double factor);
+// A model that is slow neither on one thread nor on all cores: the one whose greater time of both is least, if that is not above
+// `factor`, and it loses no more on one thread than it gains on all beside the model `now`; nullopt: there is none. Times in
+// those of float, as many of both.
+std::optional<size_t> fast_on_both(const std::vector<double>& on_one, const std::vector<double>& on_all, size_t now,
+                                   double factor);
 
 // How many times as long as the first model, which is float, each of the others takes: on one thread, but of those that are
 // slower than float on all cores (is_slower()) the greater of both. Throws as runtime::times_in_turn().

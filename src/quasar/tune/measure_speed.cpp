@@ -182,7 +182,7 @@ class Measuring {
   // Operators in float that only bring the first form to float's time are not worth a form that they leave nothing to quantize
   // and that is faster without them: then none stay in float.
   void spare_faster_forms(SpeedGate& gate, const std::set<std::string>& in_float) {
-    if (gate.regions.empty() || gate.gated * *job_.speed_gate <= 1) return;
+    if (gate.regions.empty() || gate.gated * *job_.speed_gate <= 1 || is_late()) return;
     std::vector<std::string> names;
     std::vector<graph::Model> models;
     for (const auto& name : prepared_.spaces.names_of_other_forms()) {
@@ -197,6 +197,8 @@ class Measuring {
       const double of_float = ratios[i].median;
       if (of_float * *job_.speed_gate >= gate.gated) continue;
       gate.regions.clear();
+      gate.on_all.reset();
+      slower_on_all_ = false;
       gate.gated = gate.planned;
       gate.form_times[Spaces::form_of(prepared_.spaces.calibration.front())] = gate.planned;
       gate.form_times[names[i]] = of_float;
@@ -333,7 +335,7 @@ class Measuring {
     gate.on_all = of_float.median;
     tell(log_, Level::debug, "on all cores: " + in_digits(of_float.median, 3) + " × the float model's time");
     slower_on_all_ = is_slower(of_float, *job_.speed_gate);
-    if (!slower_on_all_) return;
+    if (!slower_on_all_ || !is_early()) return;
     gate.told += "; on all " + std::to_string(threads) + " cores it takes " + in_digits(of_float.median, 3) + " ×";
     add_cheapest(costs_of(forms_[now], threads));
     std::vector<size_t> forms;
@@ -348,7 +350,7 @@ class Measuring {
       on_one.push_back(runtime::ratio_of(one[i], one[0]).median);
       on_all.push_back(runtime::ratio_of(all[i], all[0]).median);
     }
-    const auto found = fast_on_both(on_one, on_all, *job_.speed_gate);
+    const auto found = fast_on_both(on_one, on_all, now, *job_.speed_gate);
     if (!found || runtime::ratio_of(all[*found + 1], all[now + 1]).high >= 1) return;
     slower_on_all_ = false;
     in_float = forms_[*found].in_float;

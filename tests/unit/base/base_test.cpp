@@ -29,6 +29,7 @@ namespace {
 TEST(Digits, OrdinaryNumbersHaveNoExponent) {
   EXPECT_EQ(plain_digits(12345.6, 4), "12346");
   EXPECT_EQ(plain_digits(1000, 3), "1000");
+  EXPECT_EQ(plain_digits(999.7, 3), "1000");
   EXPECT_EQ(plain_digits(99.96, 4), "99.96");
   EXPECT_EQ(plain_digits(-78119, 4), "-78119");
   EXPECT_EQ(plain_digits(0.000012345), "1.23e-05");

@@ -57,10 +57,13 @@ TEST(Memory, APictureOfOpenSizeIsOneSample) {
 
 TEST(Memory, TellsWhetherSamplesSayTheirClass) {
   const auto told = [](const Item& item) {
-    return memory(std::make_shared<std::vector<Item>>(std::vector{item}), "a test").make({})->has_classes({});
+    return memory(std::make_shared<std::vector<Item>>(std::vector{item}), "a test").make({})->brings_classes();
   };
   const Tensor values = floats({2, 2}, {1, 2, 3, 4}), classes = Tensor::of<int64_t>({2}, {0, 1});
   EXPECT_TRUE(told({{"v", values}, {"y", classes}}));
+  EXPECT_TRUE(told({{"v", values}, {"y", Tensor::of<int64_t>({2, 1}, {0, 1})}})) << "a batch";
+  EXPECT_TRUE(told({{"v", floats({2}, {1, 2})}, {"y", Tensor::scalar<int64_t>(1)}}));
+  EXPECT_FALSE(told({{"v", floats({1, 2}, {1, 2})}, {"labels", classes}})) << "one for each place";
   EXPECT_FALSE(told({{"v", values}}));
   EXPECT_FALSE(told({{"v", values}, {"y", floats({2}, {0.5F, 1})}}));
   EXPECT_FALSE(told({{"v", values}, {"labels", classes}, {"boxes", floats({2, 4}, {1, 2, 3, 4, 1, 2, 3, 4})}}));

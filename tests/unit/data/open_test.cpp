@@ -24,25 +24,14 @@ TEST(Open, TakesWhatTheCommandLineTakes) {
   EXPECT_EQ(open({{"reader", "random"}, {"count", 7}}, inputs)->size(), 7U);
 }
 
-// Without opening it: goals that nobody names are about right answers where there are labels.
-TEST(Open, TellsWhetherSamplesSayTheirClass) {
+// Goals that nobody names are about right answers where somebody says that there are labels.
+TEST(Open, TellsWhetherSamplesAreSaidToHaveClasses) {
   const TemporaryFolder folder;
-  const std::string values = npy_text<float>({3, 2}, {1, 2, 3, 4, 5, 6});
-  write_npz(folder.path() / "none.npz", {{"v", values}});
-  write_npz(folder.path() / "named.npz", {{"v", values}, {"label", npy_text<int64_t>({3}, {0, 1, 0})}});
-  write_npz(folder.path() / "values.npz", {{"v", values}, {"y", npy_text<float>({3}, {0.5F, 1, 2})}});
-  write_npz(folder.path() / "pixels.npz", {{"v", values}, {"labels", npy_text<int64_t>({3, 2}, {0, 1, 0, 1, 0, 1})}});
-  write_npz(folder.path() / "own.npz", {{"v", values}, {"answers", npy_text<int64_t>({3}, {0, 1, 0})}});
-  for (const char* name : {"none.npz", "values.npz", "pixels.npz", "own.npz", "nothing.npz", "random"})
-    EXPECT_FALSE(has_classes(name, folder.path())) << name;
-  EXPECT_TRUE(has_classes("named.npz", folder.path()));
-  EXPECT_TRUE(has_classes({{"path", "own.npz"}, {"labels", "answers"}, {"limit", 2}}, folder.path()));
-  for (const char* name : {"cats/a.png", "dogs/b.png"}) {
-    fs::create_directories((folder.path() / "classes" / name).parent_path());
-    write_file(folder.path() / "classes" / name, "");
-  }
-  EXPECT_TRUE(has_classes({{"reader", "images"}, {"path", "classes"}, {"mean", 0}, {"scale", 1}}, folder.path()));
-  EXPECT_FALSE(has_classes({{"reader", "images"}, {"path", "classes/cats"}, {"mean", 0}, {"scale", 1}}, folder.path()));
+  for (const Json& none : {Json("nothing.npz"), Json("random"), Json{{"reader", "npz"}, {"path", "d.npz"}},
+                           Json{{"reader", "images"}, {"path", "."}, {"labels", "boxes.json"}}, Json(3)})
+    EXPECT_FALSE(has_classes(none, folder.path())) << none;
+  EXPECT_TRUE(has_classes({{"reader", "npz"}, {"path", "d.npz"}, {"labels", "answers"}, {"batch_size", 4}}, folder.path()));
+  EXPECT_TRUE(has_classes({{"reader", "pb"}, {"path", "d"}, {"labels", "labels.csv"}}, folder.path()));
 }
 
 TEST(Open, SaysWhatIsWrong) {

@@ -48,6 +48,8 @@ TEST(Advice, WithoutATrialIsAboutTheReason) {
   result["reason"] = "time_limit of 1 s reached before the first trial";
   result["trials"] = {{"executed", 0}, {"complete", 0}, {"failed", 0}};
   EXPECT_TRUE(says(advice_of(result, {}), "a longer `time_limit`")) << advice_of(result, {});
+  result["reason"] = "timeout of 60 s reached before the first trial";
+  EXPECT_TRUE(says(advice_of(result, {}), "a longer `time_limit`")) << advice_of(result, {});
   EXPECT_FALSE(says(advice_of(result, {}), more_accuracy));
   result["reason"] = "n_trials of 3 reached";
   result["trials"] = {{"executed", 3}, {"complete", 0}, {"failed", 3}};

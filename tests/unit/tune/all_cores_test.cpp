@@ -9,9 +9,10 @@ namespace quasar::tune {
 namespace {
 
 TEST(AllCores, WhatIsSlowOnNeitherWinsByTheGreaterTime) {
-  EXPECT_EQ(fast_on_both({0.6, 0.9, 0.8}, {1.2, 0.91, 0.95}, 1.02), 1U);
-  EXPECT_EQ(fast_on_both({0.6, 1.01}, {1.2, 0.7}, 1.02), 1U) << "within the factor";
-  EXPECT_FALSE(fast_on_both({0.6, 1.1}, {1.2, 0.7}, 1.02)) << "one is slow on all cores, the other on one thread";
+  EXPECT_EQ(fast_on_both({0.8, 0.9, 0.85}, {1.2, 0.91, 0.95}, 0, 1.02), 1U);
+  EXPECT_EQ(fast_on_both({0.8, 1.01}, {1.2, 0.7}, 0, 1.02), 1U) << "within the factor";
+  EXPECT_FALSE(fast_on_both({0.8, 1.1}, {1.2, 0.7}, 0, 1.02)) << "one is slow on all cores, the other on one thread";
+  EXPECT_FALSE(fast_on_both({0.5, 0.99}, {1.05, 0.98}, 0, 1.02)) << "one thread would lose half, for a twentieth on all cores";
 }
 
 TEST(AllCores, SlowerIsBeyondTheFactorAndNoise) {

@@ -47,6 +47,7 @@ class Report final : public Command {
     if (!other_.empty()) searches.push_back(report::contents_at(other_, storage_of(other_), study_, on_standard_error()));
     for (const Json& contents : searches) {
       if (contents.contains("missing")) tell_missing(file, contents["missing"]);
+      if (contents.contains("study_alone")) expect_no_fuller_page(file);
     }
     const auto names = names_of();
     for (size_t i = 0; i < searches.size(); ++i) searches[i]["name"] = names[i];
@@ -78,11 +79,20 @@ class Report final : public Command {
                 "' runs, and writes its report.html itself: open that, or name another file (-o FILE)");
   }
 
+  bool replaces_page(const fs::path& file) const { return output_.empty() && other_.empty() && file != "-" && fs::exists(file); }
+
+  // What a study alone tells is less than the page that a search has left: no layers, no hold-out samples.
+  void expect_no_fuller_page(const fs::path& file) const {
+    if (replaces_page(file) && fs::exists(file.parent_path() / "result.json"))
+      throw Error(file.string() + " is a search's own page, which tells more than its study: name another file (-o FILE)");
+  }
+
   // A page with all trials is not replaced by one without.
   void tell_missing(const fs::path& file, const std::string& why) const {
-    if (output_.empty() && other_.empty() && file != "-" && fs::exists(file))
-      throw Error("the trials of the search are gone (" + why + "), and " + file.string() +
-                  " would lose them: say where the study is (--storage ADDRESS), or name another file (-o FILE)");
+    if (replaces_page(file))
+      throw Error("the trials of the search are gone (" + why + "), and " + file.string() + " would lose them: " +
+                  (why.find("in memory") == std::string::npos ? "say where the study is (--storage ADDRESS), or name" : "name") +
+                  " another file (-o FILE)");
     on_standard_error()(Level::warning, "the report has no trials: " + why);
   }
 

@@ -170,12 +170,6 @@ class Images : public Reader {
  public:
   explicit Images(const Options& options) : options_(options) { reject_batches(options, owner); }
 
-  bool has_classes(const fs::path& base) const override {
-    const fs::path folder = path_of(options_, "path", base, owner);
-    if (options_.has("labels")) return find_labels(text_option(options_, "labels", owner), base, folder).extension() != ".json";
-    return fs::is_directory(folder) && !find_files(folder, false).labels.of.empty();
-  }
-
   DatasetPtr open(const std::vector<graph::Value>& inputs, const fs::path& base) const override {
     check_inputs(inputs);
     if (inputs.size() > 1) {

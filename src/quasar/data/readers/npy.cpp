@@ -64,8 +64,6 @@ class Npy : public Reader {
  public:
   explicit Npy(const Options& options) : options_(options) { reject_batches(options, npy_reader); }
 
-  bool has_classes(const fs::path&) const override { return options_.has("labels"); }
-
   DatasetPtr open(const std::vector<graph::Value>& inputs, const fs::path& base) const override {
     check_inputs(inputs);
     check_input_names(options_, {"inputs", "layout", "mean", "scale", "dtype"}, inputs, npy_reader);

@@ -169,19 +169,6 @@ class Npz : public Reader {
                    npz_reader);
   }
 
-  bool has_classes(const std::filesystem::path& base) const override {
-    const std::filesystem::path path = path_of(options_, "path", base, npz_reader);
-    const Archive archive(path);
-    std::vector<std::string> names{"labels", "label", "y"};
-    if (options_.has("labels")) names = {text_option(options_, "labels", npz_reader)};
-    for (const auto& name : names) {
-      if (std::ranges::find(archive.names(), name + ".npy") == archive.names().end()) continue;
-      const NpyArray array = array_in(archive, "'" + path.string() + "'", name);
-      return !has_targets(array) && (!is_floating(array.type()) || !has_fractions(array.all()));
-    }
-    return false;
-  }
-
  private:
   // An array that only has a customary name may hold what a regression is to answer.
   bool is_passed_over(const NpyArray& labels) const { return !options_.has("labels") && has_fractions(labels); }

@@ -125,7 +125,7 @@ class QnnHtp final : public Target {
     const auto has_type = [&](const LayerRule& rule) { return !rule.in_float && rule.activation.type == scheme.type; };
     const auto is_of_kind = [&](const KindRule& kind) { return has_type(kind.rule); };
     if (scheme.type == config.activation.type || std::ranges::any_of(config.layers, has_type) ||
-        std::ranges::any_of(config.kinds, is_of_kind))
+        std::ranges::any_of(config.kinds, is_of_kind) || (config.mixed && config.mixed->activation.type == scheme.type))
       return "";
     return "a layer that reads and writes values of different widths runs in float16 on target qnn_htp, with its bias on the "
            "CPU; "

@@ -12,7 +12,7 @@
 #include "quasar/graph/bodies.hpp"
 #include "quasar/graph/load.hpp"
 #include "quasar/graph/page_out.hpp"
-#include "quasar/graph/plain_scales.hpp"
+#include "quasar/graph/rewrites/plain_scales.hpp"
 #include "quasar/quant/block_tables.hpp"
 #include "quasar/quant/codes/scheme_words.hpp"
 #include "quasar/quant/pairs.hpp"

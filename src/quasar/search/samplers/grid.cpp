@@ -8,7 +8,8 @@
 namespace quasar::search::samplers {
 namespace {
 
-constexpr uint64_t most_sorted = 1 << 17;  // larger spaces are walked in product order: nobody reaches their end
+constexpr uint64_t most_refused = 1 << 17;  // one after the other, which takes about a second
+constexpr uint64_t most_sorted = 1 << 17;   // larger spaces are walked in product order: nobody reaches their end
 
 class Grid final : public Sampler {
  public:
@@ -27,11 +28,14 @@ class Grid final : public Sampler {
     const uint64_t size = *history.space.size();
     if (position_ == 0) sort(history, size);
     const auto& taken = taken_.update(history);
-    for (; position_ < size; ++position_) {
+    for (uint64_t refused = 0; position_ < size; ++position_) {
       const uint64_t index = order_.empty() ? position_ : order_[position_];
       if (taken.contains(index)) continue;
       Point point = history.space.at(index);
       if (history.space.refused(point).empty()) return point;  // of large spaces nobody knows before
+      if (++refused == most_refused)
+        throw Error("of " + std::to_string(most_refused) +
+                    " points in a row of the search space none is possible; the last: " + history.space.refused(point));
     }
     return std::nullopt;
   }

@@ -105,9 +105,9 @@ class OneByOne final : public Sampler {
     std::optional<Point> found;
     size_t least = std::numeric_limits<size_t>::max();
     for (uint64_t index = 0; index < size; ++index) {
-      if (!is_free(space, index)) continue;
+      if (taken_.contains(index)) continue;
       Point point = space.at(index);
-      if (const size_t count = differences(point, best); count < least) {
+      if (const size_t count = differences(point, best); count < least && space.refused(point).empty()) {
         least = count;
         found = std::move(point);
       }
