@@ -287,8 +287,8 @@ class V1(Case):
         self.assertEqual(len(instance.result.trials), 2, "a grid, as of Auto Search's own spaces")
 
     def test_spaces_tell_the_steps_of_their_ranges(self):
-        whole = quasar.Space({"PercentileCandidates": {"type": "float", "low": 0.0, "high": 1.0, "step": 0.25}})
-        self.assertEqual(whole.parameters[0]["step"], 0.25)
+        whole = quasar.Space({"g": {"x": {"type": "float", "low": 0.0, "high": 1.0, "step": 0.25}, "only_if": True}})
+        self.assertEqual(next(one for one in whole.parameters if one["name"] == "g_x")["step"], 0.25)
 
     def test_every_configuration_of_a_space_is_in_its_words(self):
         """Each, searched alone, is the trial that it was taken from."""

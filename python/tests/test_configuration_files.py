@@ -10,7 +10,7 @@ FILE = f"""
 model-input: {MODEL}
 calib_data_reader: {{reader: npz, path: {DIGITS / "calibration.npz"}, limit: 20}}
 eval_data_reader: {{reader: npz, path: {DIGITS / "evaluation.npz"}, limit: 20}}
-search_space: {{activation: [UInt8Spec], weight: [Int8Spec], weight_params: {{quant_granularity: [Tensor, Channel]}}}}
+search_space: {{activation: [UInt8Spec], weight: [Int8Spec], weight_params: {{quant_granularity: [Tensor, Channel], only_if: weight}}}}
 objectives: [{{metric: cos}}]
 storage: sqlite:///there.db
 output_dir: results
@@ -48,7 +48,7 @@ class BesideAFile(Case):
         self.facts(data_reader=None, calib="here.npz")
         with self.assertRaisesRegex(quasar.QuasarError, "old_run"):
             self.facts(warm_start="old_run/auto_search.db")
-        first = quasar.search(config="conf/search.yaml", n_trials=2, output_dir="old_run", study_storage_db="", speed_gate="off")
+        first = quasar.search(config="conf/search.yaml", n_trials=2, output_dir="old_run", study_storage_db="own.db", speed_gate="off")
         self.assertEqual(first.output_dir, Path("old_run").absolute())
 
 
