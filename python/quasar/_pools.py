@@ -17,7 +17,7 @@ import numpy
 
 from . import _core
 from ._samples import Samples, _class_names, _is_one, items_of
-from ._worker import _arguments, program, share_of_machine, worker_beside_others
+from ._worker import _arguments, password_apart, program, share_of_machine, worker_beside_others
 
 logger = logging.getLogger("quasar")
 
@@ -42,7 +42,8 @@ class _Job:
 
 class _Process(_Job):
     def __init__(self, address: str, options: Dict[str, Any], keys: Dict[str, Any], number: int, count: int) -> None:
-        environment = {**os.environ, **share_of_machine(number, count)}
+        address, password = password_apart(address)
+        environment = {**os.environ, **share_of_machine(number, count), **password}
         self._said = tempfile.TemporaryFile()
         self._process = subprocess.Popen(_arguments(address, options, keys), stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=self._said, env=environment)
 

@@ -10,7 +10,8 @@ import subprocess
 import sys
 import threading
 from pathlib import Path
-from typing import Any, Dict, List, Optional, Union
+from typing import Any, Dict, List, Optional, Tuple, Union
+from urllib.parse import unquote, urlsplit, urlunsplit
 
 from . import _core
 
@@ -24,6 +25,15 @@ def program() -> str:
     if not found:
         raise _core.QuasarError("the program quasar is neither beside this Python nor on PATH; QUASAR_PROGRAM may name it")
     return found
+
+
+def password_apart(address: str) -> Tuple[str, Dict[str, str]]:
+    """The address without its password, and the environment that says it: everybody on a machine may read command lines."""
+    parts = urlsplit(address)
+    if not parts.password:
+        return address, {}
+    user, _, host = parts.netloc.rpartition("@")
+    return urlunsplit(parts._replace(netloc=f"{user.split(':')[0]}@{host}")), {"PGPASSWORD": unquote(parts.password)}
 
 
 def _arguments(address: str, options: Dict[str, Any], keys: Dict[str, Any]) -> List[str]:
@@ -90,8 +100,9 @@ def worker_beside_others(address: str, rank: int, count: int, options: Dict[str,
 
 
 def _work(address: str, options: Dict[str, Any], keys: Dict[str, Any], environment: Dict[str, str]) -> Dict[str, Any]:
+    address, password = password_apart(address)
     process = subprocess.Popen(_arguments(address, options, keys), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                               env={**os.environ, **environment})
+                               env={**os.environ, **environment, **password})
     with process, _Forwarding(process):
         try:
             said = _finish(process)

@@ -77,7 +77,30 @@ TEST_F(Serve, KeepsStudiesUntilItIsEnded) {
   EXPECT_EQ(server.wait(), 0) << server.output();
 }
 
+// Ended between its first file and its last one.
+TEST_F(Serve, BeginsAnewWhereMakingADatabaseWasInterrupted) {
+  const fs::path begun = folder.path() / "begun";
+  fs::create_directories(begun / "data");
+  write_file(begun / "password", "unused");
+  write_file(begun / "data" / "PG_VERSION", "15\n");
+  EXPECT_NE(run("serve " + begun.string() + " --listen " + where).err.find("try again in a minute"), std::string::npos);
+  fs::last_write_time(begun / "password", fs::file_time_type::clock::now() - std::chrono::minutes(5));
+  Child server({"serve", begun.string(), "--listen", where}, folder.path() / "out");
+  const std::string address = address_in(server);
+  ASSERT_NE(address, "") << server.output();
+  EXPECT_TRUE(search::open_storage(address)->studies().empty());
+  server.signal(SIGTERM);
+  EXPECT_EQ(server.wait(), 0) << server.output();
+}
+
 TEST_F(Serve, SaysWhatDoesNotFit) {
+  const fs::path older = folder.path() / "older";
+  fs::create_directories(older / "data");
+  for (const auto& [file, text] : {std::pair("password", "x"), {"data/PG_VERSION", "7\n"}, {"data/quasar.conf", ""}})
+    write_file(older / file, text);
+  EXPECT_NE(run("serve " + older.string() + " --listen " + where).err.find("is of PostgreSQL 7, which is not installed"),
+            std::string::npos);
+
   EXPECT_NE(run("serve " + folder.path().string() + "/new --listen 127.0.0.1:x").err.find("a port from 1 to 65535"),
             std::string::npos);
   fs::create_directories(folder.path() / "mine");

@@ -1,6 +1,7 @@
 #include "quasar/cli/private_server.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <cstdlib>
 #include <vector>
 
@@ -18,8 +19,8 @@ namespace {
 constexpr const char* server_user = "quasar";
 constexpr int64_t most_connections = 500;
 
-// Where Debian's packages put each version's; the newest.
-fs::path programs_of_server() {
+// Where Debian's packages put each version's: that which the data are of, the newest where there are none.
+fs::path programs_of_server(const fs::path& data) {
   std::vector<fs::path> found;
   std::error_code ignored;
   for (const auto& version : fs::directory_iterator("/usr/lib/postgresql", ignored)) {
@@ -33,7 +34,13 @@ fs::path programs_of_server() {
     const std::string name = programs.parent_path().filename().string();
     return std::atoi(name.c_str());
   };
-  return std::ranges::max(found, {}, version);
+  if (!fs::exists(data / "PG_VERSION")) return std::ranges::max(found, {}, version);
+  const int made_by = std::atoi(read_file(data / "PG_VERSION").c_str());
+  const auto same = std::ranges::find(found, made_by, version);
+  if (same == found.end())
+    throw Error("the database in " + data.parent_path().string() + " is of PostgreSQL " + std::to_string(made_by) +
+                ", which is not installed (Debian: apt-get install postgresql-" + std::to_string(made_by) + ")");
+  return *same;
 }
 
 std::string in_quotes(std::string text) {
@@ -62,8 +69,9 @@ std::string end_of(const fs::path& file) {
 }  // namespace
 
 PrivateServer::PrivateServer(PrivateServerOptions options, const Log& log) : options_(std::move(options)) {
-  programs_ = programs_of_server();
   options_.folder = fs::absolute(options_.folder);
+  remove_unfinished();
+  programs_ = programs_of_server(data());
   if (is_superuser()) {
     user_ = "postgres";
     tell(log, Level::info,
@@ -86,6 +94,22 @@ PrivateServer::PrivateServer(PrivateServerOptions options, const Log& log) : opt
   own(options_.folder);
   if (!run(control({"-w", "-t", "60", "-l", (options_.folder / "log").string(), "start"})))
     throw Error("the server in " + options_.folder.string() + " does not start: " + last_words(), Blame::world);
+}
+
+// What an earlier `quasar serve` began to make, and could not: the settings come last.
+void PrivateServer::remove_unfinished() const {
+  const fs::path password = options_.folder / "password";
+  if (!fs::exists(password) || fs::exists(data() / "quasar.conf")) return;
+  if (fs::file_time_type::clock::now() - fs::last_write_time(password) < std::chrono::minutes(1))
+    throw Error("another `quasar serve` makes a database in " + options_.folder.string() +
+                ", or was ended a moment ago: try again in a minute");
+  clear();
+}
+
+void PrivateServer::clear() const {
+  std::error_code ignored;
+  for (const char* own : {"password", "server.key", "server.crt"}) fs::remove(options_.folder / own, ignored);
+  for (const auto& own : {data(), output(), errors()}) fs::remove_all(own, ignored);
 }
 
 void PrivateServer::own(const fs::path& path) const {
@@ -116,8 +140,7 @@ void PrivateServer::make(const Log& log) {
   if (!run({(programs_ / "initdb").string(), "-D", data().string(), "-U", server_user, "-A", "scram-sha-256", "--pwfile",
             password.string(), "-E", "UTF8", "--locale=C"})) {
     const std::string why = end_of(errors());
-    std::error_code ignored;
-    fs::remove_all(data(), ignored);
+    clear();
     throw Error("no database can be made in " + options_.folder.string() + ": " + why, Blame::world);
   }
   Process certificate({.arguments = {"openssl", "req", "-new", "-x509", "-nodes", "-days", "3650", "-subj", "/CN=" + host_name(),

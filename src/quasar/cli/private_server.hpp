@@ -35,6 +35,8 @@ class PrivateServer {
 
  private:
   void make(const Log& log);
+  void remove_unfinished() const;
+  void clear() const;  // of what make() makes
   std::string settings() const;
   void own(const std::filesystem::path& path) const;
   // A program of the server's, as the user who may run it; what it says stands in the folder. false: it failed.

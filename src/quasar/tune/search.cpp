@@ -233,10 +233,10 @@ void warn_of_weights_alone(Summary& summary, const PreparedJob& prepared, Varian
 }
 
 // The same search with one trial more, whatever part of it that belongs to.
-Job for_one_model(Job job, const search::Counts& counts) {
+Job for_one_model(Job job, size_t finished) {
   const auto seconds = time_limit_of(conditions_of(job.limits));
-  job.limits.n_trials = static_cast<int64_t>(counts.finished()) + 1;
-  job.limits.stop = {{"iteration_limit", counts.executed() + 1}};
+  job.limits.n_trials = static_cast<int64_t>(finished) + 1;
+  job.limits.stop = {{"n_trials", job.limits.n_trials}};
   if (seconds) job.limits.stop["time_limit"] = time_for_one_model * *seconds;
   job.limits.exit.max_trials = job.limits.n_trials;
   job.limits.exit.timeout = 0;
@@ -293,7 +293,7 @@ void carry_out(Summary& summary, const Job& asked, const Monitor& monitor, Deadl
     const CancelScope in_time(limit.token());
     return run(summary, room->context, prepared, study, guard, begin);
   }();
-  const Job last = for_one_model(job, ended.finding.result.counts);
+  const Job last = for_one_model(job, ended.finding.result.counts.finished());
   if (asked.limits.one_model && limit.passed() && !guard.has_stopped() && has_no_model(study)) {
     const std::string reason = summary.reason;
     warn(summary, monitor.log, reason + " before the first model was made; one is made all the same");

@@ -330,12 +330,12 @@ TEST_F(Stages, StopConditionsHoldInBothStages) {
   EXPECT_EQ(run().counts.finished(), 0u);
 }
 
-// As the key n_trials: the grid is tried whole, whatever comes after it.
-TEST_F(Stages, NTrialsAsAConditionCountsFineTuningAlone) {
+// As a condition it ends the search, wherever that is; the key n_trials counts fine-tuning alone.
+TEST_F(Stages, NTrialsAsAConditionEndsEitherStage) {
   job.limits.stop = {{"n_trials", 10}};
   run();
-  EXPECT_EQ(in_stage("calibration"), 16u);
-  EXPECT_EQ(in_stage("fine-tuning"), 10u);
+  EXPECT_EQ(in_stage("calibration"), 10u);
+  EXPECT_EQ(in_stage("fine-tuning"), 0u);
 }
 
 TEST_F(Stages, ASlowerFormMustGainATenthOfWhatIsMaximizedToo) {

@@ -177,7 +177,7 @@ class TwoStage final : public Strategy {
     const auto& spaces = context.spaces.calibration;
     search::RunResult result{End::exhausted, "", {}};
     for (size_t i = 0; i < spaces.size() && result.end == End::exhausted; ++i) {
-      Stage stage{.name = first_stage, .sampler = "grid", .conditions = of_first_stage(context)};
+      Stage stage{.name = first_stage, .sampler = "grid", .conditions = context.job.limits.stop};
       if (i == 0) stage.first.push_back(default_point(spaces[i]));
       std::vector<search::Space> all = spaces;
       all.insert(all.end(), context.spaces.each.begin(), context.spaces.each.end());
@@ -250,7 +250,7 @@ class TwoStage final : public Strategy {
                                      .listener = context.listener,
                                      .stop = context.stop,
                                      .begin = context.begin};
-    Json words = first ? of_first_stage(context) : what_is_left(context);
+    Json words = first ? context.job.limits.stop : what_is_left(context);
     if (const auto wanted = trials_wanted(context.job.limits); wanted && !first) words["n_trials"] = *wanted;
     const auto conditions = search::stop_conditions(words);
     return search::run(options, context.study, space, nothing, conditions, context.objective);
@@ -380,13 +380,6 @@ class TwoStage final : public Strategy {
     const auto known = search::fitting(context.earlier, context.spaces.each[i]);
     for (auto& point : search::best_points(known, context.study.directions().front())) points.push_back(std::move(point));
     if (!points.empty()) try_points(context, context.spaces.each[i], std::move(points), second_stage);
-  }
-
-  // The grid is tried whole: n_trials, wherever it stands, is what comes after it.
-  static Json of_first_stage(const StrategyContext& context) {
-    Json words = context.job.limits.stop;
-    words.erase("n_trials");
-    return words;
   }
 
   // Limits on numbers of trials and candidates hold for both stages together.
