@@ -8,6 +8,8 @@ search, quantize, evaluate, inspect and worker are the commands of the same name
 your own are functions and classes (scoring, Sampler, StopCondition, Strategy, TuningStrategy). AutoSearchPro, AutoSearch and what belongs to them
 run scripts that were written for AMD Quark. Messages go to logging.getLogger("quasar").
 """
+import os
+import sys
 from typing import Dict
 
 from . import _core, _openvino, _qnn
@@ -34,6 +36,7 @@ onnxruntime_version: str = _core.onnxruntime_version
 QuasarError = _core.QuasarError
 _openvino.offer()
 _qnn.offer()
+if sys.executable: os.environ["QUASAR_PYTHON"] = sys.executable  # evaluators in files run in this environment, activated or not
 
 
 def listed(kind: str) -> Dict[str, str]:

@@ -212,14 +212,16 @@ def _holds_samples(key: str, value: Any) -> bool:
     return (key.endswith("_data_reader") or key == "data_reader") and not _names_samples(value)
 
 
-def _replaced(keys: Mapping[str, Any], space: Any, preset: Any, metric: Any, evaluator: Any) -> List[str]:
-    """What a configuration says otherwise, and does not stand beside these arguments."""
+def _replaced(words: Mapping[str, Any], keys: Mapping[str, Any], space: Any, preset: Any, metric: Any, evaluator: Any) -> List[str]:
+    """What a configuration's words say otherwise, and does not stand beside these arguments. An evaluator of theirs stays for a metric that it gives."""
     out: List[str] = []
     if space is not None or preset is not None or any(name in keys for name in _spaces):
         out += _spaces
     if metric is not None or evaluator is not None or "search_metric" in keys or "search_evaluator" in keys:
         out.append("objectives")
-    if metric is not None and evaluator is None:
+    evaluators = words.get("search_evaluator")
+    own = evaluators.get("metrics") if isinstance(evaluators, Mapping) else None
+    if metric is not None and evaluator is None and not (isinstance(own, (list, tuple, Mapping)) and metric in own):
         out.append("search_evaluator")
     return out
 
@@ -244,7 +246,7 @@ def opened(function: str, model: Optional[Model], config: Union[None, str, "os.P
     elif config is not None:
         words = {_canonical(name): value for name, value in config.items()}
         model = words.get("model_input") if model is None else model
-    for name in _replaced(keys, space, preset, metric, evaluator):
+    for name in _replaced(words, keys, space, preset, metric, evaluator):
         words.pop(name, None)
     if keys.get("models") is not None or (model is None and words.get("models") is not None):
         if model is not None:

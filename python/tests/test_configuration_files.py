@@ -1,7 +1,9 @@
 """Arguments beside a configuration file in another folder."""
 import logging
+import os
 import unittest
 from pathlib import Path
+from unittest import mock
 
 import quasar
 from digits import DIGITS, MODEL, SPACE, Case
@@ -36,6 +38,17 @@ class BesideAFile(Case):
         found = quasar.search(config="conf/search.yaml", metric="top1", n_trials=2, speed_gate="off")
         self.assertEqual(found.result["objectives"][0]["name"], "top1")
         self.assertEqual(found.output_dir, Path("conf/results").absolute(), "the file's folder")
+
+    def test_a_metric_of_the_files_evaluator_keeps_it(self):
+        Path("conf/score.py").write_text("def score(outputs, labels):\n    return {'first': 1.0, 'second': 2.0}\n")
+        with open("conf/search.yaml", "a") as file:
+            file.write("search_evaluator: {python: 'score.py:score', metrics: {first: maximize, second: minimize}}\n")
+        Path("conf/search.yaml").write_text(Path("conf/search.yaml").read_text().replace("objectives", "# objectives"))
+        with mock.patch.dict(os.environ, PATH=os.defpath):  # where no python3 has the package: this one runs it
+            found = quasar.search(config="conf/search.yaml", metric="second", n_trials=1, speed_gate="off")
+        self.assertEqual(found.result["objectives"], [{"name": "second", "direction": "minimize"}])
+        found = quasar.search(config="conf/search.yaml", metric="top1", n_trials=1, speed_gate="off", output_dir="other")
+        self.assertEqual(found.result["objectives"][0]["name"], "top1", "no metric of the evaluator's")
 
     def test_keys_are_the_files_however_they_are_spelt(self):
         found = quasar.search(config="conf/search.yaml", study_storage_db="sqlite:///mine.db", n_trials=1, speed_gate="off")

@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "e2e/program.hpp"
+#include "quasar/base/machine.hpp"
 #include "quasar/report/result.hpp"
 #include "quasar/runtime/session.hpp"
 #include "quasar/search/storage.hpp"
@@ -143,6 +144,7 @@ TEST_F(Stop, ByTheClockInEveryPhase) {
     }
     if (summary.best) {
       EXPECT_TRUE(summary.best->holdout);
+      EXPECT_EQ(summary.best->speed.on_all.has_value(), cores() > 1) << "limit " << i;
       ++some;
     } else {
       EXPECT_EQ(summary.status, tune::Status::no_candidate);

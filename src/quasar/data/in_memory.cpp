@@ -65,13 +65,12 @@ class MemoryDataset final : public Labelled, public Truths {
 
 // One for each sample. Of items with boxes labels are the classes of these, and of others there may be one per pixel or place.
 bool has_class(const Item& item) {
-  const auto is_label = [](const std::string& name) { return name == "labels" || name == "label" || name == "y"; };
-  const auto labels = std::ranges::find_if(item, [&](const auto& array) { return is_label(array.first); });
+  const auto labels = std::ranges::find_if(item, [](const auto& array) { return names_labels(array.first); });
   if (labels == item.end() || item.contains("boxes") || is_floating(labels->second.type())) return false;
   const size_t count = labels->second.count();
   return count == 1 || std::ranges::any_of(item, [&](const auto& array) {
            const Shape& shape = array.second.shape();
-           return !is_label(array.first) && shape.size() > 1 && static_cast<size_t>(shape.front()) == count;
+           return !names_labels(array.first) && shape.size() > 1 && static_cast<size_t>(shape.front()) == count;
          });
 }
 

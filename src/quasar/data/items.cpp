@@ -34,7 +34,7 @@ bool feeds(const std::string& name, const std::vector<graph::Value>& inputs) {
 }
 
 bool is_label(const std::string& name, const std::vector<graph::Value>& inputs) {
-  return (name == "labels" || name == "label" || name == "y") && !feeds(name, inputs);
+  return names_labels(name) && !feeds(name, inputs);
 }
 
 // Whether the input's first axis counts samples, as far as its size and its name tell.

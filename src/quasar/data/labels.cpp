@@ -48,6 +48,10 @@ std::optional<int64_t> number(const std::string& text) {
 
 }  // namespace
 
+bool names_labels(const std::string& name) {
+  return name == "labels" || name == "label" || name == "y";
+}
+
 bool has_fractions(const Tensor& array) {
   return is_floating(array.type()) &&
          std::ranges::any_of(to_doubles(array), [](double value) { return value != std::floor(value); });

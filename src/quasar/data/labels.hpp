@@ -34,6 +34,9 @@ class Labelled : public Dataset, public Named {
   Labels labels_;
 };
 
+// Whether an array of this name holds labels where it is no input of the model.
+bool names_labels(const std::string& name);
+
 // Whether the array holds numbers that are not whole: what a regression is to answer, and no classes.
 bool has_fractions(const Tensor& array);
 // The same of an array in a file, of which only floating ones are read.

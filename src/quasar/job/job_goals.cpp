@@ -42,7 +42,8 @@ std::string metric_in_place_of_evaluator(const Json& word) {
   }
 }
 
-// search_evaluator decides; the metrics that the user names as well are reported.
+// search_evaluator decides: by that of its metrics which search_metric names first, else by its first. Other metrics that the
+// user names are reported.
 std::vector<std::string> metric_names(const Options& keys, const std::vector<eval::OwnMetric>& own) {
   const bool criterion = !keys.given("search_metric") && keys.has("accuracy_criterion");
   const auto judged = criterion ? metrics_of_criterion(keys.json("accuracy_criterion"), own) : std::vector<std::string>();
@@ -51,7 +52,13 @@ std::vector<std::string> metric_names(const Options& keys, const std::vector<eva
   if (keys.has("search_evaluator")) {
     if (!keys.given("search_metric")) list = Json::array();
     Json first = Json::array();
-    for (const auto& [name, direction] : own) first.push_back(name);
+    const auto is_own = [&](const Json& name) {
+      return std::ranges::any_of(own, [&](const auto& metric) { return name == metric.name; });
+    };
+    std::ranges::copy_if(list, std::back_inserter(first), is_own);
+    for (const auto& [name, direction] : own) {
+      if (std::ranges::find(first, Json(name)) == first.end()) first.push_back(name);
+    }
     if (own.empty()) first.push_back(metric_in_place_of_evaluator(keys.json("search_evaluator")));
     for (const Json& name : list) {
       if (std::ranges::find(first, name) == first.end()) first.push_back(name);

@@ -6,8 +6,8 @@
 
 namespace quasar::tune {
 
-runtime::Effort on_all_cores(size_t turns, double seconds) {
-  return {.turns = turns, .seconds = seconds, .threads = static_cast<int>(cores())};
+runtime::Effort on_all_cores(double seconds) {
+  return {.turns = 8, .seconds = seconds, .threads = static_cast<int>(cores())};
 }
 
 bool is_slower(const runtime::Ratio& of_float, double factor) {
@@ -26,10 +26,10 @@ std::optional<size_t> fast_on_both(const std::vector<double>& on_one, const std:
 }
 
 std::vector<runtime::Ratio> beside_float(const std::vector<const graph::Model*>& models, const data::Dataset& samples,
-                                         const runtime::Effort& on_one, double factor, const runtime::Device& device) {
-  constexpr size_t turns = 6;
-  const auto one = runtime::times_in_turn(models, samples, on_one, device);
-  const auto all = cores() > 1 ? runtime::times_in_turn(models, samples, on_all_cores(turns, on_one.seconds), device) : one;
+                                         const runtime::Effort& on_one, double factor, const runtime::Device& device,
+                                         const Timers& timers) {
+  const auto one = timers.models(models, samples, on_one, device);
+  const auto all = cores() > 1 ? timers.models(models, samples, on_all_cores(on_one.seconds), device) : one;
   std::vector<runtime::Ratio> out;
   for (size_t i = 1; i < models.size(); i++) {
     const runtime::Ratio here = runtime::ratio_of(one[i], one[0]), there = runtime::ratio_of(all[i], all[0]);

@@ -11,7 +11,6 @@
 #include "quasar/quant/standalone.hpp"
 #include "quasar/sensitivity/cheapest_float.hpp"
 #include "quasar/strategy/exit_policy.hpp"
-#include "quasar/tune/all_cores.hpp"
 #include "quasar/tune/idle_forms.hpp"
 
 namespace quasar::tune {
@@ -24,7 +23,6 @@ constexpr double seconds_for_operators = 4;
 constexpr runtime::Effort to_choose{.turns = 12, .seconds = 4, .at_least = 0.3},
     to_decide{.turns = 100, .seconds = 8, .at_least = 0.6};
 
-constexpr size_t turns_on_all = 6;
 constexpr double seconds_on_all = 4;
 // A change of form may cost more than its kernel: layouts change with it.
 constexpr double prices_of_conversions[] = {1, 10};
@@ -37,12 +35,14 @@ struct Form {
 
 class Measuring {
  public:
-  Measuring(const Job& job, const PreparedJob& prepared, Variants& variants, const Log& log, double float_seconds)
+  Measuring(const Job& job, const PreparedJob& prepared, Variants& variants, const Log& log, double float_seconds,
+            const Timers& timers)
       : job_(job),
         prepared_(prepared),
         variants_(variants),
         log_(log),
         float_seconds_(float_seconds),
+        timers_(timers),
         limit_(time_limit_of(conditions_of(job.limits))),
         share_(limit_ ? std::min(1.0, *limit_ / limit_for_all) : 1),
         words_(first_words(prepared.spaces)) {
@@ -241,7 +241,7 @@ class Measuring {
   }
 
   OperatorCosts costs_of(const Form& form, int threads = 1) const {
-    return operator_costs(prepared_.model, form.model, samples(), share_ * seconds_for_operators, threads);
+    return timers_.operators(prepared_.model, form.model, samples(), share_ * seconds_for_operators, threads);
   }
 
   // What operators cost in the form that they have there.
@@ -272,7 +272,7 @@ class Measuring {
     for (const auto& model : models) all.push_back(&model);
     runtime::Effort effort = to_choose;
     effort.seconds *= share_;
-    return beside_float(all, samples(), effort, *job_.speed_gate, job_.devices.front());
+    return beside_float(all, samples(), effort, *job_.speed_gate, job_.devices.front(), timers_);
   }
 
   using Times = std::vector<std::vector<double>>;
@@ -286,7 +286,7 @@ class Measuring {
 
   Times times_of(const std::vector<const graph::Model*>& models, runtime::Effort effort) const {
     effort.seconds *= share_;
-    return runtime::times_in_turn(models, samples(), effort, job_.devices.front());
+    return timers_.models(models, samples(), effort, job_.devices.front());
   }
 
   struct Fastest {
@@ -329,7 +329,7 @@ class Measuring {
     if (threads == 1) return;
     const size_t now = std::ranges::find(forms_, in_float, &Form::in_float) - forms_.begin();
     const runtime::Ratio of_float = [&] {
-      const Times times = times_of(std::vector<size_t>{now}, on_all_cores(turns_on_all, seconds_on_all));
+      const Times times = times_of(std::vector<size_t>{now}, on_all_cores(seconds_on_all));
       return runtime::ratio_of(times[1], times[0]);
     }();
     gate.on_all = of_float.median;
@@ -344,7 +344,7 @@ class Measuring {
       if (forms_[i].model.nodes.empty()) forms_[i].model = variants_.build(found->config, found->plan).model;
       forms.push_back(i);
     }
-    const Times one = times_of(forms, to_choose), all = times_of(forms, on_all_cores(turns_on_all, seconds_on_all));
+    const Times one = times_of(forms, to_choose), all = times_of(forms, on_all_cores(seconds_on_all));
     std::vector<double> on_one, on_all;
     for (size_t i = 1; i < one.size(); i++) {
       on_one.push_back(runtime::ratio_of(one[i], one[0]).median);
@@ -366,6 +366,7 @@ class Measuring {
   Variants& variants_;
   const Log& log_;
   const double float_seconds_;
+  const Timers& timers_;
   const std::optional<double> limit_;
   const double share_;
   const Stopwatch watch_;
@@ -381,13 +382,13 @@ class Measuring {
 }  // namespace
 
 std::optional<SpeedGate> measure_speed(const Job& job, const PreparedJob& prepared, Variants& variants, const Log& log,
-                                       double float_seconds) {
+                                       double float_seconds, const Timers& timers) {
   if (!job.speed_gate || !prepared.target->timed_here() || !job.devices.front().is_cpu()) return std::nullopt;
   tell(log, Level::info, "measuring which operators are faster in float");
   const Stopwatch watch;
   std::optional<SpeedGate> out;
   try {
-    Measuring measuring(job, prepared, variants, log, float_seconds);
+    Measuring measuring(job, prepared, variants, log, float_seconds, timers);
     if (!measuring.has_pairs())
       return SpeedGate{.told =
                            "nothing is measured: the first configuration quantizes single operators, without pairs between them"};

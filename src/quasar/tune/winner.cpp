@@ -75,44 +75,36 @@ const graph::Model& float_of_users(const TrialContext& context) {
   }
 }
 
-// Of the second model's time to the first one's; nullopt where it is not known before the end.
-std::optional<runtime::Ratio> ratio_on_all_cores(const std::array<const graph::Model*, 2>& models, const TrialContext& context,
-                                                 const Closing& closing) {
-  constexpr size_t turns = 8;
-  constexpr double seconds = 8;
-  std::optional<runtime::Ratio> out;
+// Of float and the winner, as runtime::times_in_turn(). Once the search is to end, of half a second.
+std::vector<std::vector<double>> times_of(const std::array<const graph::Model*, 2>& models, const TrialContext& context,
+                                          const Closing& closing, runtime::Effort effort) {
+  const auto measured = [&] { return runtime::times_in_turn(models, context.samples, effort, context.devices.first()); };
   try {
     const CancelScope scope(closing.limit);
-    or_warn(closing, "how fast the best model is on all cores", [&] {
-      const auto times = runtime::times_in_turn(models, context.samples, on_all_cores(turns, seconds), context.devices.first());
-      out = runtime::ratio_of(times[1], times[0]);
-    });
+    return measured();
   } catch (const Cancelled&) {
+    effort.seconds = 0.5;
+    return measured();
   }
-  return out;
 }
 
-// The winner's latency, and its speed beside the model as it came, which is what users have. Of a search that was interrupted or
-// whose time is up, within half a second.
+// The winner's latency, and its speed beside the model as it came, which is what users have.
 void measure_speed_of(Winner& winner, const TrialContext& context, const graph::Model& model, const Closing& closing) {
   const std::array models{&float_of_users(context), &model};
-  const auto measured = [&](double seconds) {
-    const runtime::Effort effort{.turns = 50, .seconds = seconds, .at_least = 0.1};
-    return runtime::times_in_turn(models, context.samples, effort, context.devices.first());
-  };
-  std::vector<std::vector<double>> times;
-  try {
-    const CancelScope scope(closing.limit);
-    times = measured(60);
-  } catch (const Cancelled&) {
-    times = measured(0.5);
-  }
+  const auto times = times_of(models, context, closing, {.turns = 50, .seconds = 60, .at_least = 0.1});
   winner.latency = runtime::latency_of(times[1]);
   winner.speed = {.in_float = runtime::latency_of(times[0]),
                   .of_float = runtime::ratio_of(times[1], times[0]),
                   .counts = context.target.timed_here() || is_in_own_library(context)};
-  if (!context.devices.first().is_cpu() || closing.limit.stop_requested()) return;
-  if (winner.speed.counts && cores() > 1) winner.speed.on_all = ratio_on_all_cores(models, context, closing);
+  if (!context.devices.first().is_cpu() || closing.stop.stop_requested()) return;
+  if (winner.speed.counts && cores() > 1) {
+    or_warn(closing, "how fast the best model is on all cores", [&] {
+      constexpr double seconds = 8;
+      const auto on_all = times_of(models, context, closing, on_all_cores(seconds));
+      winner.speed.on_all = runtime::ratio_of(on_all[1], on_all[0]);
+    });
+  }
+  if (closing.limit.stop_requested()) return;
   or_warn(closing, "what operators cost", [&] {
     constexpr double seconds = 3;
     winner.speed.operators = to_json(operator_costs(context.model, model, context.samples, seconds), context.model);

@@ -79,6 +79,20 @@ TEST(Job, TheCriterionSaysWhichWayAnEvaluatorsOnlyMetricIsBetter) {
   EXPECT_TRUE(holds(error_of(words), "search_evaluator: {metrics: {score: minimize}}")) << error_of(words);
 }
 
+TEST(Job, TheUserSaysWhichOfAnEvaluatorsMetricsIsSearchedFor) {
+  Json words{{"search_evaluator", {{"command", {"true", "{model}"}}, {"metrics", {{"map50", "maximize"}, {"ms", "minimize"}}}}}};
+  const auto metrics = [&](const Json& named) {
+    words["search_metric"] = named;
+    std::vector<std::string> out = job_of(words).aim.metrics;
+    out.resize(std::min<size_t>(out.size(), 3));  // others may be reported, too
+    return out;
+  };
+  EXPECT_EQ(metrics(nullptr), (std::vector<std::string>{"map50", "ms"}));
+  EXPECT_EQ(metrics("ms"), (std::vector<std::string>{"ms", "map50"}));
+  EXPECT_EQ(metrics({"L2", "ms"}), (std::vector<std::string>{"ms", "map50", "L2"}));
+  EXPECT_EQ(metrics({"L2"}), (std::vector<std::string>{"map50", "ms", "L2"}));
+}
+
 TEST(Job, EveryKeyWithTwoLettersExchangedIsStillMeant) {
   std::vector<std::string> names;
   for (const auto& spec : job_keys()) names.push_back(spec.name);

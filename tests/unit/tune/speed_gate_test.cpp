@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include "quasar/base/machine.hpp"
 #include "quasar/tune/idle_forms.hpp"
 #include "quasar/tune/measure_speed.hpp"
 #include "unit/tune/made_up_trials.hpp"
@@ -154,6 +155,65 @@ TEST(SpeedGate, AFormThatGainsLessThanHalfOfTheTimeIsALesserOne) {
   EXPECT_EQ(lesser(0.85, 1), std::set<std::string>{"dynamic_products"});
   EXPECT_TRUE(lesser(0.95, 1).empty()) << "there is hardly anything to lose";
   EXPECT_TRUE(lesser(1.1).empty()) << "the first form gains nothing";
+}
+
+bool is_in_codes(const graph::Model& model, const std::string& name) {
+  const graph::Index index(model);
+  const graph::Node* node = index.node(name);
+  if (node == nullptr) return true;                                // fused into one that computes on codes
+  const graph::Node* before = index.producer(node->inputs.at(1));  // what enters may be rounded in either case
+  return before != nullptr && before->is("DequantizeLinear");
+}
+
+// As on a machine where a convolution gains of codes on one thread, and loses `there` times float's time on all cores, where
+// operators cost as said.
+Timers made_up_timers(const std::string& convolution, double there, const OperatorCost& on_all) {
+  Timers out;
+  out.models = [=](std::span<const graph::Model* const> models, const data::Dataset&, const runtime::Effort& effort,
+                   const runtime::Device&) {
+    Times times{about(2)};
+    for (const graph::Model* model : models.subspan(1)) {
+      const bool codes = is_in_codes(*model, convolution);
+      times.push_back(about(effort.threads > 1 ? (codes ? 2 * there : 1.2) : (codes ? 1.5 : 1.6)));
+    }
+    return times;
+  };
+  out.operators = [=](const graph::Model& model, const graph::Model&, const data::Dataset&, double, int threads) {
+    OperatorCosts costs;
+    for (const auto& node : model.nodes) costs.operators[node.name] = {.in_float = 10, .quantized = 1};
+    if (threads > 1) costs.operators[convolution] = on_all;
+    return costs;
+  };
+  return out;
+}
+
+TEST(SpeedGate, AFormThatIsSlowerThanFloatOnAllCoresGivesWayToOneThatIsNot) {
+  if (cores() == 1) GTEST_SKIP() << "one core";
+  Json words = gated_words();
+  words["speed_gate"] = 1.02;
+  MadeUpTrials trials(words);
+  const std::string conv = "block3/pointwise/conv";
+  const auto decided = [&](double there, const OperatorCost& on_all) {
+    return *measure_speed(trials.job, trials.setting, trials.variants, {}, 0, made_up_timers(conv, there, on_all));
+  };
+  const OperatorCost loses{.in_float = 1, .quantized = 1000}, gains{.in_float = 10, .quantized = 1};
+  const auto stays = [&](const SpeedGate& gate) {
+    return std::ranges::any_of(gate.regions, [&](const auto& region) { return std::ranges::count(region.second, conv) == 1; });
+  };
+
+  const SpeedGate moved = decided(1.2, loses);
+  EXPECT_TRUE(stays(moved)) << moved.told;
+  EXPECT_NEAR(moved.gated, 0.8, 0.01);
+  EXPECT_NEAR(moved.on_all.value(), 0.6, 0.01);
+  EXPECT_NE(moved.told.find("on all " + std::to_string(cores()) + " cores it takes 1.2 ×"), std::string::npos) << moved.told;
+
+  const SpeedGate unknown = decided(1.2, gains);
+  EXPECT_FALSE(stays(unknown)) << "no operator is known to cost it: " << unknown.told;
+  EXPECT_NEAR(unknown.on_all.value(), 1.2, 0.01);
+
+  const SpeedGate fast = decided(0.7, loses);
+  EXPECT_FALSE(stays(fast)) << "not slower there: " << fast.told;
+  EXPECT_NEAR(fast.on_all.value(), 0.7, 0.01);
 }
 
 TEST(SpeedGate, StandsInTheStudy) {

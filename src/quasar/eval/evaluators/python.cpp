@@ -3,6 +3,7 @@
 // questions and answers are lines of JSON.
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <mutex>
 
 #include "quasar/base/file.hpp"
@@ -16,10 +17,16 @@ namespace {
 
 namespace fs = std::filesystem;
 
+// In a process of Python that one, which has the package: its environment need not be the first on PATH.
+std::string interpreter(const Options& options) {
+  const char* const running = std::getenv("QUASAR_PYTHON");
+  return options.given("interpreter") || running == nullptr || *running == '\0' ? options.text("interpreter") : running;
+}
+
 class Python final : public CustomEvaluator {
  public:
   explicit Python(const Options& options)
-      : CustomEvaluator(own_metrics(options)), interpreter_(options.text("interpreter")), timeout_(options.real("timeout")) {
+      : CustomEvaluator(own_metrics(options)), interpreter_(interpreter(options)), timeout_(options.real("timeout")) {
     const Json& words = options.json("python");
     function_ = words.is_string() ? words.get<std::string>() : "";
     const size_t colon = function_.rfind(':');
@@ -150,12 +157,13 @@ class Python final : public CustomEvaluator {
 }  // namespace
 
 Entry<CustomEvaluator> python() {
-  return {.help = "A function of a Python file, in a Python process that has Quasar's package (pip install).",
-          .make = make_as<Python, CustomEvaluator>,
-          .options = with_own_metrics(
-              {{.name = "python", .fallback = nullptr, .help = "FILE:FUNCTION, such as score.py:accuracy"},
-               {.name = "interpreter", .fallback = "python3", .help = "the Python that has the package quasar"},
-               {.name = "timeout", .fallback = 0.0, .help = "seconds for one model; after that it fails (0: none)", .low = 0}})};
+  return {
+      .help = "A function of a Python file, in a Python process that has Quasar's package (pip install).",
+      .make = make_as<Python, CustomEvaluator>,
+      .options = with_own_metrics(
+          {{.name = "python", .fallback = nullptr, .help = "FILE:FUNCTION, such as score.py:accuracy"},
+           {.name = "interpreter", .fallback = "python3", .help = "the Python that has the package quasar (in Python: this one)"},
+           {.name = "timeout", .fallback = 0.0, .help = "seconds for one model; after that it fails (0: none)", .low = 0}})};
 }
 
 }  // namespace quasar::eval::evaluators
