@@ -40,7 +40,7 @@ class BesideAFile(Case):
         self.assertEqual(found.output_dir, Path("conf/results").absolute(), "the file's folder")
 
     def test_a_metric_of_the_files_evaluator_keeps_it(self):
-        Path("conf/score.py").write_text("def score(outputs, labels):\n    return {'first': 1.0, 'second': 2.0}\n")
+        Path("conf/score.py").write_text("def score(reference, outputs, labels):\n    return {'first': 1.0, 'second': 2.0}\n")
         with open("conf/search.yaml", "a") as file:
             file.write("search_evaluator: {python: 'score.py:score', metrics: {first: maximize, second: minimize}}\n")
         Path("conf/search.yaml").write_text(Path("conf/search.yaml").read_text().replace("objectives", "# objectives"))
