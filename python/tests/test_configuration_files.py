@@ -47,7 +47,7 @@ class BesideAFile(Case):
         with mock.patch.dict(os.environ, PATH=os.defpath):  # where no python3 has the package: this one runs it
             found = quasar.search(config="conf/search.yaml", metric="second", n_trials=1, speed_gate="off")
         self.assertEqual(found.result["objectives"], [{"name": "second", "direction": "minimize"}])
-        found = quasar.search(config="conf/search.yaml", metric="top1", n_trials=1, speed_gate="off", study_storage_db="other.db")
+        found = quasar.search(config="conf/search.yaml", metric="top1", n_trials=1, speed_gate="off", study_storage_db="other.db", output_dir="other")
         self.assertEqual(found.result["objectives"][0]["name"], "top1", "no metric of the evaluator's")
 
     def test_keys_are_the_files_however_they_are_spelt(self):
