@@ -80,15 +80,15 @@ bool all_settled(const std::vector<std::vector<double>>& times) {
          });
 }
 
-// On several threads, once those of the model before have gone to sleep.
-double ms_in_a_row(const Runner& session, const data::Sample& sample) {
-  constexpr double others_wait = 0.04, counted = 0.03;
+// On several threads, `after_another` model once the threads of that one have gone to sleep.
+double ms_in_a_row(const Runner& session, const data::Sample& sample, bool after_another) {
+  constexpr double others_wait = 0.04, counted = 0.01;
   const Stopwatch watch;
-  do session.run(sample);
-  while (watch.seconds() < others_wait);
+  while (after_another && watch.seconds() < others_wait) session.run(sample);
+  const double until = watch.seconds() + counted;
   std::vector<double> times;
   do times.push_back(run_ms(session, sample));
-  while (watch.seconds() < others_wait + counted);
+  while (watch.seconds() < until);
   return median_of(std::move(times));
 }
 
@@ -117,10 +117,15 @@ std::vector<std::vector<double>> times_in_turn(std::span<const graph::Model* con
     return !time_left(effort.at_least) && (turns >= effort.turns || all_settled(times));
   };
   for (size_t i = 0; !enough(); ++i) {
-    for (size_t k = 0; k < sessions.size(); ++k) {
+    for (size_t j = 0; j < sessions.size(); ++j) {
       const data::Sample& sample = held[i % held.size()];
-      const double first = effort.threads > 1 ? ms_in_a_row(sessions[k], sample) : run_ms(sessions[k], sample);
-      times[k].push_back(twice ? run_ms(sessions[k], sample) : first);
+      if (effort.threads > 1) {  // there and back: the last model of a turn is the first of the next one, and need not wait
+        const size_t k = i % 2 == 0 ? j : sessions.size() - 1 - j;
+        times[k].push_back(ms_in_a_row(sessions[k], sample, i == 0 || j > 0));
+        continue;
+      }
+      const double first = run_ms(sessions[j], sample);
+      times[j].push_back(twice ? run_ms(sessions[j], sample) : first);
     }
   }
   return times;

@@ -19,6 +19,9 @@ namespace {
 // Of a time_limit, measuring takes a tenth at most, of a short one up to a quarter, but for models on which single runs take so
 // long.
 constexpr double limit_for_all = 200, share_of_limit = 0.1, share_of_short_limit = 0.25, usual_seconds = 3, usual_runs = 100;
+constexpr double share_of_one = 0.25;  // one measurement, of the time for all
+// Forms are measured until so much of that time is over: a slow one that wins makes the whole search useless.
+constexpr double share_for_forms = 1.5;
 constexpr double seconds_for_operators = 4;
 constexpr runtime::Effort to_choose{.turns = 12, .seconds = 4, .at_least = 0.3},
     to_decide{.turns = 100, .seconds = 8, .at_least = 0.6};
@@ -76,18 +79,22 @@ class Measuring {
     out.saturation = saturation;
     if (!saturation.empty()) out.told += "; with int8 weights in convolutions of few products (saturation: " + saturation + ")";
     spare_faster_forms(out, in_float);
-    if (!is_late()) leave_out_slow_forms(out, out.regions.empty() ? std::set<std::string>{} : in_float);
+    if (!is_late(share_for_forms)) leave_out_slow_forms(out, out.regions.empty() ? std::set<std::string>{} : in_float);
     return out;
   }
 
  private:
   // Building models for it may take long, too. The next measurement runs three models twice at least.
-  bool is_late() const {
+  bool is_late(double share = 1) const {
     constexpr double least_runs = 6;
-    return limit_ && watch_.seconds() + least_runs * float_seconds_ > allowed_seconds();
+    return limit_ && watch_.seconds() + least_runs * float_seconds_ > share * allowed_seconds();
   }
   // Deciding and measuring the other forms take about two thirds of the time.
   bool is_early() const { return !limit_ || watch_.seconds() < allowed_seconds() / 3; }
+
+  double seconds_for(const runtime::Effort& effort) const {
+    return limit_ ? std::min(effort.seconds * share_, share_of_one * allowed_seconds()) : effort.seconds;
+  }
 
   double allowed_seconds() const {
     const double share = *limit_ * share_of_limit;
@@ -271,7 +278,7 @@ class Measuring {
     std::vector<const graph::Model*> all{&prepared_.model};
     for (const auto& model : models) all.push_back(&model);
     runtime::Effort effort = to_choose;
-    effort.seconds *= share_;
+    effort.seconds = seconds_for(effort);
     return beside_float(all, samples(), effort, *job_.speed_gate, job_.devices.front(), timers_);
   }
 
@@ -285,7 +292,7 @@ class Measuring {
   }
 
   Times times_of(const std::vector<const graph::Model*>& models, runtime::Effort effort) const {
-    effort.seconds *= share_;
+    effort.seconds = seconds_for(effort);
     return timers_.models(models, samples(), effort, job_.devices.front());
   }
 
