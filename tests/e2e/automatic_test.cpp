@@ -5,6 +5,7 @@
 
 #include "e2e/program.hpp"
 #include "quasar/base/error.hpp"
+#include "quasar/graph/load.hpp"
 #include "quasar/inspect/first_search.hpp"
 
 namespace quasar::e2e {
@@ -67,6 +68,25 @@ TEST_F(Automatic, OneOfFewAnswersIsNoLoss) {
                            "\"tolerable_loss\": 0.0224", "\"criterion\": \"absolute\"", "# set: n_jobs=1, instead of"})
     EXPECT_NE(ran.out.find(text), std::string::npos) << text << "\n" << ran.out;
   EXPECT_NE(automatic("--dry-run --loss 0.01", "calibration.npz").out.find("\"tolerable_loss\": 0.01"), std::string::npos);
+}
+
+// Of averages nobody can tell by their form whether they are classes, as SqueezeNet's, or features.
+TEST_F(Automatic, LabelsThatFitSayThatThereAreClasses) {
+  graph::Model model = graph::load(digits("digits.onnx"));
+  graph::Node& softmax = model.nodes.back();
+  ASSERT_TRUE(softmax.is("Softmax"));
+  const std::string scores = softmax.inputs.front(), out_of = softmax.outputs.front();
+  model.nodes.pop_back();
+  model.initializers["planes"] = Tensor::of<int64_t>({4}, {0, 10, 1, 1});
+  model.nodes.push_back({"planes", "Reshape", "", {scores, "planes"}, {"as_planes"}});
+  model.nodes.push_back({"average", "GlobalAveragePool", "", {"as_planes"}, {"averages"}});
+  model.nodes.push_back({"flat", "Flatten", "", {"averages"}, {out_of}});
+  graph::save(model, folder.path() / "averages.onnx");
+  const Ran ran = run("auto " + (folder.path() / "averages.onnx").string() + " " + digits("calibration.npz") +
+                      " --dry-run --output-dir " + out.string());
+  ASSERT_EQ(ran.code, 0) << ran.err;
+  EXPECT_NE(ran.out.find("# task: embedding"), std::string::npos) << ran.out;
+  EXPECT_NE(ran.out.find("of top1 (classes and labels"), std::string::npos) << ran.out;
 }
 
 // Whatever reads them.

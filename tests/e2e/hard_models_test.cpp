@@ -72,6 +72,31 @@ TEST_F(HardModels, OneLayerWithoutNumbersDoesNotKeepTheOthersFromIt) {
   EXPECT_NE(ran.out.find("infinite values or NaN"), std::string::npos) << ran.out;
 }
 
+// A detector that suppresses boxes by itself.
+Model suppressing() {
+  Model model;
+  model.opsets = {{"", 17}};
+  model.inputs = {tensor_value("x", {1, 3, 8, 8})};
+  std::vector<float> weights(7 * 3 * 9);
+  for (size_t i = 0; i < weights.size(); ++i) weights[i] = static_cast<float>(i * i * 7 % 23) / 23 - 0.5F;
+  model.initializers = {{"w", Tensor::of<float>({7, 3, 3, 3}, weights)}, {"sizes", Tensor::of<int64_t>({2}, {4, 3})},
+                        {"flat", Tensor::of<int64_t>({3}, {1, 7, 36})},  {"most", Tensor::of<int64_t>({1}, {20})},
+                        {"overlap", Tensor::of<float>({1}, {0.5F})},     {"least", Tensor::of<float>({1}, {0.6F})}};
+  graph::Node split{"split", "Split", "", {"rows", "sizes"}, {"columns", "logits"}};
+  split.attributes = {{"axis", int64_t{1}}};
+  graph::Node transpose{"transpose", "Transpose", "", {"columns"}, {"boxes"}};
+  transpose.attributes = {{"perm", std::vector<int64_t>{0, 2, 1}}};
+  model.nodes = {{"conv", "Conv", "", {"x", "w"}, {"c"}},
+                 {"reshape", "Reshape", "", {"c", "flat"}, {"rows"}},
+                 split,
+                 transpose,
+                 {"sigmoid", "Sigmoid", "", {"logits"}, {"scores"}},
+                 {"nms", "NonMaxSuppression", "", {"boxes", "scores", "most", "overlap", "least"}, {"chosen"}},
+                 {"found", "Identity", "", {"chosen"}, {"answer"}}};
+  model.outputs = {tensor_value("answer", {-1, 3}, DataType::int64)};
+  return model;
+}
+
 // As converters of 2018 wrote style transfer: opset 10 dropped ImageScaler.
 TEST_F(HardModels, AnOperatorThatNewerSetsDropped) {
   for (const int64_t opset : {7, 9}) {
@@ -95,31 +120,10 @@ TEST_F(HardModels, AnOperatorThatNewerSetsDropped) {
   }
 }
 
-// The empty tensor that Resize has in place of regions is in many models.
 // Boxes that the model suppresses by itself: a quantized model gives more of them or less, and is judged by what they are chosen
 // from.
 TEST_F(HardModels, OutputsWhoseSizeDependsOnTheData) {
-  Model model;
-  model.opsets = {{"", 17}};
-  model.inputs = {tensor_value("x", {1, 3, 8, 8})};
-  std::vector<float> weights(7 * 3 * 9);
-  for (size_t i = 0; i < weights.size(); ++i) weights[i] = static_cast<float>(i * i * 7 % 23) / 23 - 0.5F;
-  model.initializers = {{"w", Tensor::of<float>({7, 3, 3, 3}, weights)}, {"sizes", Tensor::of<int64_t>({2}, {4, 3})},
-                        {"flat", Tensor::of<int64_t>({3}, {1, 7, 36})},  {"most", Tensor::of<int64_t>({1}, {20})},
-                        {"overlap", Tensor::of<float>({1}, {0.5F})},     {"least", Tensor::of<float>({1}, {0.6F})}};
-  graph::Node split{"split", "Split", "", {"rows", "sizes"}, {"columns", "logits"}};
-  split.attributes = {{"axis", int64_t{1}}};
-  graph::Node transpose{"transpose", "Transpose", "", {"columns"}, {"boxes"}};
-  transpose.attributes = {{"perm", std::vector<int64_t>{0, 2, 1}}};
-  model.nodes = {{"conv", "Conv", "", {"x", "w"}, {"c"}},
-                 {"reshape", "Reshape", "", {"c", "flat"}, {"rows"}},
-                 split,
-                 transpose,
-                 {"sigmoid", "Sigmoid", "", {"logits"}, {"scores"}},
-                 {"nms", "NonMaxSuppression", "", {"boxes", "scores", "most", "overlap", "least"}, {"chosen"}},
-                 {"found", "Identity", "", {"chosen"}, {"answer"}}};
-  model.outputs = {tensor_value("answer", {-1, 3}, DataType::int64)};
-  graph::save(model, file);
+  graph::save(suppressing(), file);
   for (const std::string strategy :
        {"", "strategy: repair\naccuracy_criterion: {criterion: absolute, tolerable_loss: 0.001}\n"}) {
     const fs::path job = folder.path() / "job.yaml", found = folder.path() / ("found" + std::to_string(strategy.size()));
@@ -142,12 +146,49 @@ TEST_F(HardModels, OutputsWhoseSizeDependsOnTheData) {
   }
 }
 
+// With a decoder such outputs are boxes as they are: more or fewer of them count, and make no trial fail.
+TEST_F(HardModels, DetectionsThatADecoderCounts) {
+  Model model = suppressing();
+  model.initializers["class"] = Tensor::scalar<int64_t>(1);
+  model.initializers["place"] = Tensor::scalar<int64_t>(2);
+  model.initializers["first"] = Tensor::of<int64_t>({1}, {0});
+  const auto column = [](const std::string& name, const std::string& which) {
+    graph::Node gather{name, "Gather", "", {"chosen", which}, {name}};
+    gather.attributes = {{"axis", int64_t{1}}};
+    return gather;
+  };
+  graph::Node kept{"kept", "Gather", "", {"boxes", "places"}, {"kept_boxes"}}, cast{"cast", "Cast", "", {"classes"}, {"numbers"}};
+  kept.attributes = {{"axis", int64_t{1}}};
+  cast.attributes = {{"to", int64_t{1}}};
+  model.nodes.pop_back();
+  for (const graph::Node& node : {column("places", "place"), column("classes", "class"), kept, cast,
+                                  graph::Node{"of", "GatherND", "", {"scores", "chosen"}, {"of"}},
+                                  graph::Node{"row", "Unsqueeze", "", {"of", "first"}, {"kept_scores"}},
+                                  graph::Node{"names", "Unsqueeze", "", {"numbers", "first"}, {"labels"}}})
+    model.nodes.push_back(node);
+  model.outputs = {tensor_value("kept_boxes", {1, -1, 4}), tensor_value("kept_scores", {1, -1}), tensor_value("labels", {1, -1})};
+  graph::save(model, file);
+  write_file(folder.path() / "job.yaml",
+             "model_input: model.onnx\ncalib_data_reader: {reader: random, count: 16}\npreset: cpu_int8_search\nn_trials: 4\n"
+             "decoder: {name: ssd, normalized: false, background: -1}\n"
+             "search_metric: {name: mAP, truth: float, truth_score: 0.6, iou: 0.5}\n");
+  const Ran ran = run("search " + (folder.path() / "job.yaml").string() + " --output-dir " + out.string());
+  ASSERT_EQ(ran.code, 0) << ran.err;
+  const Json result = read_json(out / "result.json");
+  EXPECT_EQ(result["trials"]["failed"], 0) << ran.err;
+  const Json metrics = result["best"]["metrics"];
+  EXPECT_EQ(metrics.size(), 1U) << metrics;
+  EXPECT_GT(metrics.front()["value"], 0.5) << metrics;
+  EXPECT_LT(metrics.front()["value"], 1) << "the same boxes exactly: nothing was seen of their number";
+}
+
 TEST_F(HardModels, TensorsWithoutValues) {
   Model model = graph::small_model();
   model.inputs[0] = tensor_value("x", {1, 3, 8, 8});
   model.outputs = {tensor_value("z", {1, 4, 12, 12})};
   model.initializers["none"] = Tensor::of<float>({0}, std::vector<float>());
   model.initializers["twice"] = Tensor::of<float>({4}, {1, 1, 2, 2});
+  // The empty tensor that Resize has in place of regions is in many models.
   model.nodes.push_back({"larger", "Resize", "", {"y", "none", "twice"}, {"z"}});
   const Ran ran = quantize(model);
   EXPECT_EQ(ran.code, 0) << ran.err;

@@ -131,7 +131,7 @@ TEST_F(Stop, ByTheClockInEveryPhase) {
   const auto whole = tune::search(job({"adaround"}), {});
   ASSERT_EQ(whole.status, tune::Status::ok);
   const double last = 1.1 * whole.seconds;
-  size_t empty = 0, some = 0;
+  size_t empty = 0, some = 0, timed_on_all = 0;
   for (int i = 0; i <= 6; ++i) {
     fs::remove_all(out);
     Json limited = words({"adaround"});
@@ -144,7 +144,7 @@ TEST_F(Stop, ByTheClockInEveryPhase) {
     }
     if (summary.best) {
       EXPECT_TRUE(summary.best->holdout);
-      EXPECT_EQ(summary.best->speed.on_all.has_value(), cores() > 1) << "limit " << i;
+      timed_on_all += summary.best->speed.on_all ? 1 : 0;
       ++some;
     } else {
       EXPECT_EQ(summary.status, tune::Status::no_candidate);
@@ -153,6 +153,7 @@ TEST_F(Stop, ByTheClockInEveryPhase) {
   }
   EXPECT_GT(empty, 0U);
   EXPECT_EQ(some + empty, 7U);
+  EXPECT_EQ(timed_on_all > 0, cores() > 1) << "a busy machine may lack the time for some";
 }
 
 // Limits hold for the trials that enqueue puts before the second stage too.

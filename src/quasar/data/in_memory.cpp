@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <functional>
 
 #include "quasar/data/annotations.hpp"
 #include "quasar/data/fixed_batch.hpp"
@@ -63,6 +64,23 @@ class MemoryDataset final : public Labelled, public Truths {
   int64_t label_offset_;
 };
 
+// The item that tells what labels are: 0.0 beside fractions is no class, and neither is a text of one letter beside longer ones.
+const Item& telling(size_t count, const std::function<const Item&(size_t)>& item) {
+  const Item* longest = &item(0);
+  const auto labels_in = [](const Item& one) -> const Tensor* {
+    const auto found = std::ranges::find_if(one, [](const auto& array) { return names_labels(array.first); });
+    return found == one.end() ? nullptr : &found->second;
+  };
+  for (size_t i = 0; i < count; ++i) {
+    const Tensor* labels = labels_in(item(i));
+    if (labels == nullptr) continue;
+    if (has_fractions(*labels)) return item(i);
+    const Tensor* most = labels_in(*longest);
+    if (most == nullptr || (most->count() <= 1 && labels->count() > 1)) longest = &item(i);
+  }
+  return *longest;
+}
+
 // One for each sample. Of items with boxes labels are the classes of these, and of others there may be one per pixel or place.
 bool has_class(const Item& item) {
   const auto labels = std::ranges::find_if(item, [](const auto& array) { return names_labels(array.first); });
@@ -91,15 +109,15 @@ class InMemory final : public Reader {
       throw Error(owner_ +
                   ": there are none; a reader or iterator that was read before gives nothing again: make a new one, or give "
                   "it rewind()");
-    ItemForm form(items_->front(), inputs, options_, owner_);
+    ItemForm form(typical(), inputs, options_, owner_);
+    const int64_t typical_rows = form.rows(typical(), 0);
+    const bool targets = has_targets(form, typical(), typical_rows < 0 ? 1 : static_cast<size_t>(typical_rows), inputs);
     std::vector<Place> places;
     std::vector<int64_t> labels;
-    bool targets = false;
     for (size_t i = 0; i < items_->size(); ++i) {
       const int64_t rows = form.rows(items_->at(i), i);
       const size_t samples = rows < 0 ? 1 : static_cast<size_t>(rows);
       for (int64_t row = rows < 0 ? -1 : 0; row < rows || row < 0; ++row) places.push_back({i, samples, row});
-      if (i == 0) targets = has_targets(form, items_->front(), samples, inputs);
       if (!form.has_labels() || targets) continue;
       const auto mine = form.labels(items_->at(i), i, samples);
       labels.insert(labels.end(), mine.begin(), mine.end());
@@ -110,10 +128,14 @@ class InMemory final : public Reader {
         integer_option(options_, "label_offset", 0));
     return limited(all, options_, owner_);
   }
-  bool brings_classes() const override { return !items_->empty() && has_class(items_->front()); }
+  bool brings_classes() const override { return !items_->empty() && has_class(typical()); }
   Files files() const override { return files_; }
 
  private:
+  const Item& typical() const {
+    return telling(items_->size(), [&](size_t i) -> const Item& { return items_->at(i); });
+  }
+
   Options options_;
   Items items_;
   std::string source_, owner_;
@@ -196,15 +218,17 @@ class Streamed final : public Reader {
   DatasetPtr open(const std::vector<graph::Value>& inputs, const std::filesystem::path& base) const override {
     check_inputs(inputs);
     if (stream_.size == 0) throw Error(owner_ + ": there are none");
-    const Item first = stream_.item(0);
-    ItemForm form(first, inputs, options_, owner_);
+    const std::vector<Item> some = first_items();
+    const Item& first = some.front();
+    const Item& typical = telling(some.size(), [&](size_t i) -> const Item& { return some[i]; });
+    ItemForm form(typical, inputs, options_, owner_);
     const int64_t rows = form.rows(first, 0);
     if (rows > 1) {
       auto items = std::make_shared<std::vector<Item>>();
       for (size_t i = 0; i < stream_.size; ++i) items->push_back(stream_.item(i));
       return InMemory(options_, items, source_).open(inputs, base);
     }
-    const bool targets = has_targets(form, first, 1, inputs);
+    const bool targets = has_targets(form, typical, 1, inputs);
     Stream stream = stream_;
     const bool denied =
         form.has_labels() && !targets && !stream.labels.empty() && form.labels(first, 0, 1).front() != stream.labels[0];
@@ -218,6 +242,16 @@ class Streamed final : public Reader {
   Files files() const override { return files_; }
 
  private:
+  // The first one; of labels that are floating, and so may be fractions, as many as show it.
+  std::vector<Item> first_items() const {
+    constexpr size_t few = 16;
+    std::vector<Item> out{stream_.item(0)};
+    const bool may_be_fractions = std::ranges::any_of(
+        out.front(), [](const auto& array) { return names_labels(array.first) && is_floating(array.second.type()); });
+    for (size_t i = 1; may_be_fractions && i < std::min(few, stream_.size); ++i) out.push_back(stream_.item(i));
+    return out;
+  }
+
   Options options_;
   Stream stream_;
   std::string source_, owner_;

@@ -41,9 +41,10 @@ bool is_label(const std::string& name, const std::vector<graph::Value>& inputs) 
 bool has_batch_axis(const graph::Value& input) {
   if (!input.shape || input.shape->empty() || input.shape->front() > 1) return false;
   const std::string name = input.symbols.empty() ? "" : normalized(input.symbols.front());
-  if (name.find("batch") != std::string::npos || name.starts_with("num")) return true;
-  constexpr std::array others{"height", "width", "length", "time", "frames", "sequence"};
-  return std::ranges::none_of(others, [&](const char* other) { return name.find(other) != std::string::npos; });
+  const auto has = [&](const char* word) { return name.find(word) != std::string::npos; };
+  constexpr std::array samples{"batch", "sample", "sequences"};
+  constexpr std::array others{"height", "width", "len", "time", "frame", "seq", "token", "voxel", "point"};
+  return std::ranges::any_of(samples, has) || std::ranges::none_of(others, has);
 }
 
 // Whether the array has an axis more than the input, which counts samples then.

@@ -14,6 +14,11 @@ std::vector<int64_t> answers_of(std::span<const float> values, const Layout* lay
                 (axis == ClassAxis::last ? "[1,length,classes]" : "[1,classes,height,width]") + ", found " + to_string(shape));
   }
   const auto classes = static_cast<size_t>(axis == ClassAxis::last ? shape.back() : shape[1]);
+  if (classes == 1) {
+    throw Error(
+        owner + " chooses among classes, but the output " + to_string(shape) + " has one value at each place" +
+        (axis == ClassAxis::channels ? "; classes=threshold compares it with threshold (0.5; of logits threshold=0)" : ""));
+  }
   const size_t places = classes == 0 ? 0 : count_of(shape) / classes;
   const size_t step = axis == ClassAxis::last ? 1 : places;
   std::vector<int64_t> out;
@@ -56,8 +61,8 @@ std::vector<int64_t> without_ignored(const Tensor& labels, int64_t ignore) {
 
 std::optional<int64_t> class_option(const Options& options, const std::string& name, const std::string& owner) {
   if (!options.has(name)) return std::nullopt;
-  if (!options.json(name).is_number_integer())
-    throw Error(owner + ": option '" + name + "' is " + options.json(name).dump() + ", but must be a class");
+  if (!options.json(name).is_number_integer() || options.json(name) < 0)
+    throw Error(owner + ": option '" + name + "' is " + options.json(name).dump() + ", but must be a class, 0 or greater");
   return options.integer(name);
 }
 

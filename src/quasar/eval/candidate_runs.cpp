@@ -20,7 +20,7 @@ size_t next_block(size_t scored, size_t count) {
 int32_t score_sample(const FloatRun& reference, const runtime::Runner& session, size_t i, Ledger& ledger) {
   const ModelRuns& runs = reference.runs;
   const Flattened output(runs.run(session, runs.sample(i)), session.outputs(), *reference.weights);
-  ledger.add(i, reference.comparable(i, output.values()), reference.context);
+  ledger.add(i, reference.scorable(i, output), reference.context);
   return output.answer();
 }
 
@@ -70,7 +70,7 @@ void look_at(const FloatRun& reference, const CandidateRun& run, std::span<const
     if (enough) return;
     const size_t i = order[k];
     const Flattened output(runs.run(session, runs.sample(i)), session.outputs(), *reference.weights);
-    const double value = reference.metrics.front().metric->of(reference.comparable(i, output.values()), reference.context);
+    const double value = reference.metrics.front().metric->of(reference.scorable(i, output), reference.context);
     const std::lock_guard lock(one_by_one);
     if (!enough && !look(i, value)) enough = true;
   });

@@ -1,6 +1,7 @@
 #include "quasar/eval/evaluate.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <mutex>
 #include <set>
 #include <utility>
@@ -101,7 +102,7 @@ struct Evaluator::Impl : FloatRun {
       if (weights->of(i) != 0) output_names.push_back(session.outputs()[i].name);
     }
     expect_one_output();
-    std::vector<float> lows(count), highs(count);
+    std::vector<float> lows(count, INFINITY), highs(count, -INFINITY);
     answers.resize(count);
     boxes.resize(needs(Truth::boxes) ? count : 0);
     targets.resize(needs(Truth::target) ? count : 0);
@@ -109,14 +110,16 @@ struct Evaluator::Impl : FloatRun {
       data::Sample sample = samples->at(i);
       const Flattened output(run_first(session, sample, i), session.outputs(), *weights);
       const auto values = output.values();
-      if (values.empty()) throw Error("the float model's outputs are empty" + at_sample(i));
+      if (values.empty() && !counts_detections()) throw Error("the float model's outputs are empty" + at_sample(i));
       if (!all_finite(values)) throw Error("the float model's outputs are not finite" + at_sample(i));
-      check_label(i, values.size());
-      const auto [low, high] = std::minmax_element(values.begin(), values.end());
-      lows[i] = *low;
-      highs[i] = *high;
-      outputs.put(i, values);
       answers[i] = output.answer();
+      check_classes(i, output);
+      check_label(i, values.size());
+      for (const float value : values) {
+        lows[i] = std::min(lows[i], value);
+        highs[i] = std::max(highs[i], value);
+      }
+      outputs.put(i, values);
       layouts[i].outputs = output.shapes();
       for (const Tensor& input : first_of(sample, runs.repeats())) layouts[i].inputs.push_back(input.shape());
       keep_inputs(i, session, sample);
@@ -139,6 +142,21 @@ struct Evaluator::Impl : FloatRun {
       if (!metric->ranks_classes()) continue;
       throw Error("metric '" + name + "' ranks the classes of one output, and the model has " + joined(output_names) +
                   "; leave the others out, such as output_weights: {" + output_names.back() + ": 0}");
+    }
+  }
+
+  // Of an output with other axes besides its classes the greatest value of all is nobody's answer.
+  void check_classes(size_t i, const Flattened& output) const {
+    if (answers[i] >= 0 || output_names.size() != 1) return;
+    for (const auto& [name, metric] : metrics) {
+      if (!metric->ranks_classes()) continue;
+      const std::string what = "metric '" + name + "' ranks the classes of a sample, but the output '" + output_names[0] +
+                               "' is " + to_string(output.shapes().front()) + at_sample(i);
+      if (output.values().size() < 2)
+        throw Error(what + ", one value; metrics of values do (L2, cos), and mean_iou(classes=threshold) counts yes and no");
+      throw Error(what +
+                  "; a sample is one item, and answers for many places have metrics of their own: mean_iou of pixels, "
+                  "token_accuracy of places in a text");
     }
   }
 
@@ -192,7 +210,8 @@ struct Evaluator::Impl : FloatRun {
   }
 
   void check_label(size_t i, size_t classes) const {
-    const int64_t label = needs(Truth::label) ? samples->label(i).value() : 0;
+    if (!needs(Truth::label)) return;
+    const int64_t label = samples->label(i).value();
     if (label >= 0 && static_cast<uint64_t>(label) < classes) return;
     throw Error("label " + std::to_string(label) + " of " + samples->source() + at_sample(i) + " is none of the model's " +
                 std::to_string(classes) + " classes; is label_offset right?");

@@ -46,6 +46,18 @@ Pair FloatRun::comparable(size_t i, std::span<const float> candidate) const {
   return pair;
 }
 
+bool FloatRun::counts_detections() const {
+  return !metrics.empty() && std::ranges::all_of(metrics, [](const auto& m) { return m.metric->needs_decoder(); });
+}
+
+Pair FloatRun::scorable(size_t i, const Flattened& candidate) const {
+  if (candidate.values().size() == outputs.get(i).size() || !counts_detections()) return comparable(i, candidate.values());
+  if (!all_finite(candidate.values())) throw NotComparable("outputs are not finite" + at_sample(i));
+  Pair pair = pair_of(i, candidate.values());
+  pair.own = Layout{candidate.shapes(), layouts[i].inputs};
+  return pair;
+}
+
 bool FloatRun::needs(Truth truth) const {
   return std::ranges::any_of(metrics, [&](const auto& m) { return m.metric->needs() == truth; });
 }

@@ -31,7 +31,10 @@ struct FloatRun {
   Pair pair_of(size_t sample, std::span<const float> candidate) const;
   // The same of a candidate. Throws NotComparable for as many values as the float model does not have, or such as are not finite.
   Pair comparable(size_t sample, std::span<const float> candidate) const;
-  bool needs(Truth truth) const;  // whether a metric does
+  // The same for metrics. Where all are of detections (counts_detections()), their number may differ.
+  Pair scorable(size_t sample, const Flattened& candidate) const;
+  bool counts_detections() const;  // whether all metrics need the decoder, which makes boxes of outputs of any size
+  bool needs(Truth truth) const;   // whether a metric does
   // Evaluator::distance().
   double distance(std::vector<Tensor> a, std::vector<Tensor> b) const;
   // What the float model answered on a few samples, which are enough to see what its outputs mean.

@@ -31,6 +31,10 @@ std::string in_percent(size_t hits, size_t count) {
 
 }  // namespace
 
+bool are_classes(std::span<const int32_t> answers, std::span<const int64_t> labels, size_t classes) {
+  return classes > 1 && static_cast<double>(hits(answers, labels, 0)) > guessed(labels.size(), classes, hardly_chance);
+}
+
 std::string label_doubt(std::span<const int32_t> answers, std::span<const int64_t> labels, size_t classes) {
   const size_t count = labels.size();
   if (count < fewest_labels || classes < 2) return "";

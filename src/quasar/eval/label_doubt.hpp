@@ -15,4 +15,7 @@ namespace quasar::eval {
 // Fewer than 20 samples speak against nothing. The first is beyond four standard errors of guessing, the second within two.
 std::string label_doubt(std::span<const int32_t> answers, std::span<const int64_t> labels, size_t classes);
 
+// Whether the labels are the model's classes beyond doubt: it is right more often than guessing, by four standard errors.
+bool are_classes(std::span<const int32_t> answers, std::span<const int64_t> labels, size_t classes);
+
 }  // namespace quasar::eval

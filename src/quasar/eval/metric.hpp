@@ -46,6 +46,7 @@ struct Pair {
   const Tensor* target = nullptr;
   const std::map<std::string, Tensor>* inputs = nullptr;  // what the model was fed, of the inputs that metrics look at
   size_t index = 0;                                       // of the sample, for messages
+  std::optional<Layout> own = {};  // the candidate's layout where it found another number of boxes; left out: `layout`
 };
 
 class PooledMetric;

@@ -82,6 +82,7 @@ class Placing {
 
  private:
   std::string home(const std::string& value) const {
+    if (value.empty()) return "";  // what is left out stands nowhere, whoever leaves an output out
     const auto found = homes_.find(value);
     return found == homes_.end() ? "" : found->second;
   }

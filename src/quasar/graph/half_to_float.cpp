@@ -18,6 +18,30 @@ bool is_half_number(int64_t type) {
   return is_half(static_cast<DataType>(type));
 }
 
+bool has_half(const onnx::GraphProto& graph);
+
+bool has_half(const onnx::AttributeProto& attribute) {
+  return (attribute.has_t() && is_half_number(attribute.t().data_type())) || (attribute.has_g() && has_half(attribute.g()));
+}
+
+// Of a body the constants say it.
+bool has_half(const onnx::GraphProto& graph) {
+  const auto& constants = graph.initializer();
+  return std::any_of(constants.begin(), constants.end(), [](const auto& one) { return is_half_number(one.data_type()); }) ||
+         std::any_of(graph.node().begin(), graph.node().end(), [](const onnx::NodeProto& node) {
+           return std::any_of(node.attribute().begin(), node.attribute().end(), [](const auto& one) { return has_half(one); });
+         });
+}
+
+bool has_half(const Node& node) {
+  return std::ranges::any_of(node.attributes, [](const Attribute& attribute) {
+    if (const auto* tensor = std::get_if<Tensor>(&attribute.value)) return is_half(tensor->type());
+    const auto* opaque = std::get_if<Opaque>(&attribute.value);
+    onnx::AttributeProto proto;
+    return opaque != nullptr && proto.ParseFromString(*opaque->bytes) && has_half(proto);
+  });
+}
+
 bool has_half(const Model& model) {
   for (const auto& [name, tensor] : model.initializers) {
     if (is_half(tensor.type())) return true;
@@ -27,7 +51,7 @@ bool has_half(const Model& model) {
       if (is_half(value.type)) return true;
     }
   }
-  return false;
+  return std::ranges::any_of(model.nodes, [](const Node& node) { return has_half(node); });
 }
 
 // Attributes that tell an operator the type to give: of Cast, EyeLike …

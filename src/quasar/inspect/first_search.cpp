@@ -9,12 +9,16 @@
 #include "quasar/base/error.hpp"
 #include "quasar/base/names.hpp"
 #include "quasar/base/yaml.hpp"
+#include "quasar/data/annotations.hpp"
 #include "quasar/data/archive.hpp"
 #include "quasar/data/dataset.hpp"
 #include "quasar/data/labels.hpp"
 #include "quasar/data/npy.hpp"
 #include "quasar/data/raw_pictures.hpp"
+#include "quasar/data/repeating.hpp"
+#include "quasar/eval/flattened.hpp"
 #include "quasar/eval/head.hpp"
+#include "quasar/eval/label_doubt.hpp"
 #include "quasar/eval/metric.hpp"
 #include "quasar/graph/load.hpp"
 #include "quasar/job/preset.hpp"
@@ -196,9 +200,13 @@ class Looking {
       throw Error("'" + samples_->source() + "' has " + std::to_string(samples_->size()) + " samples, but at least " +
                   std::to_string(least_taken) + " are needed: a third to calibrate on, the others to score on");
     has_labels_ = samples_->label(0).has_value();
+    const bool boxes = data::boxes_of(*samples_, 0).has_value(), targets = data::target_of(*samples_, 0).has_value();
     tell("data: " + std::to_string(samples_->size()) + " samples, " +
          (samples_->size() > most_taken ? std::to_string(most_taken) + " of which are taken, " : "") +
-         (has_labels_ ? "with labels" : "without labels (--labels names their array)"));
+         (has_labels_ ? "with labels"
+          : boxes     ? "with labelled boxes (--metric mAP counts by them)"
+          : targets   ? "with several labels each (--metric mean_iou, token_accuracy and others count by them)"
+                      : "without labels (--labels names their array)"));
     if (description_.is_object() && description_.contains("layout")) tell("layout: channels come last in the array");
     if (feeds_bytes(description_, model_, options_.base))
       tell(
@@ -216,7 +224,8 @@ class Looking {
     std::string why = "as you say";
     if (metric.empty()) {
       const bool are_numbers = std::ranges::all_of(model_.outputs, is_one_number);
-      metric = has_labels_ && head.name == "classes" ? "top1" : are_numbers ? "relative" : "cos";
+      const bool are_classes = has_labels_ && (head.name == "classes" || labels_fit());
+      metric = are_classes ? "top1" : are_numbers ? "relative" : "cos";
       why = metric == "top1"       ? "classes and labels"
             : metric == "relative" ? "one number, of which a cosine says nothing"
             : has_labels_          ? "no classes that labels could be of"
@@ -225,6 +234,7 @@ class Looking {
     metric = eval::metric_text(metric);
     const bool is_cosine = metric == "cos";
     const auto made = eval::make_metric(metric);
+    if (made->needs_decoder() && !head.decoder.is_null()) out_.words["decoder"] = head.decoder;
     const bool relative = !is_cosine && made->direction() == Direction::maximize;
     double loss = options_.loss.value_or(metric == "relative" ? usual_distance : usual_loss);
     // Of a metric that counts answers, what fewer than so many of them make up may be chance.
@@ -243,6 +253,24 @@ class Looking {
     tell(std::string("goal: ") + (distance ? "" : "lose ") + "at most " + in_digits(loss, 4) +
          (relative && !of_answers ? " of the float model's " : " of ") + metric + " (" + why +
          "; --metric, --loss); of models that do, the nearest to the float model");
+  }
+
+  // Of an output whose form tells nothing, such as averages of a last convolution: whether its greatest value is the label.
+  bool labels_fit() const {
+    constexpr size_t enough = 64;
+    const runtime::Session session(model_);
+    const eval::OutputWeights all(nullptr, session.outputs());
+    const int64_t repeats = data::repeats_of(*samples_);
+    std::vector<int32_t> answers;
+    std::vector<int64_t> labels;
+    size_t classes = 0;
+    for (size_t i = 0; i < std::min(enough, samples_->size()); i++) {
+      const eval::Flattened output(eval::first_of(session.run(samples_->at(i)), repeats), session.outputs(), all);
+      answers.push_back(output.answer());
+      labels.push_back(samples_->label(i).value_or(-1));
+      classes = output.values().size();
+    }
+    return eval::are_classes(answers, labels, classes);
   }
 
   void choose_target() {

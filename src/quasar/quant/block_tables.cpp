@@ -116,9 +116,12 @@ void share_tables(graph::Model& quantized) {
   graph::Names names(quantized);
   const std::vector<graph::Node> before = std::exchange(quantized.nodes, {});
   for (const graph::Node& node : before) {
+    if (node.op_type != "GatherBlockQuantized") {
+      quantized.nodes.push_back(node);
+      continue;
+    }
     const auto same = std::ranges::find_if(before, [&](const graph::Node& product) {
-      return node.op_type == "GatherBlockQuantized" && product.op_type == "MatMulNBits" && node.inside == product.inside &&
-             same_codes(product, node, quantized);
+      return product.op_type == "MatMulNBits" && node.inside == product.inside && same_codes(product, node, quantized);
     });
     graph::Node table = node;
     for (const Shared& inputs : shared_inputs) {

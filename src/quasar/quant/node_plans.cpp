@@ -131,7 +131,8 @@ float NodePlans::make_room(const graph::Node& node, const Tensor& bias, const Sc
 const Tensor* NodePlans::vector_behind(const graph::Node& node) const {
   const std::string& product = node.outputs.front();
   const auto& biased = at_.placement.biased;
-  const auto sum = std::ranges::find(biased, product, [](const auto& pair) { return pair.second; });
+  const auto sum = std::ranges::find(
+      biased, product, [](const auto& pair) -> const auto& { return pair.second; });
   if (sum == biased.end() || !at_.placement.values.contains(sum->first)) return nullptr;  // none, or widened
   const graph::Node& add = *at_.index.producer(sum->first);
   return at_.index.model().initializer(add.inputs[add.inputs[0] == product ? 1 : 0]);

@@ -218,7 +218,8 @@ class Placing {
   // more axes it does so too, unless the bias has as many (NodePlans gives it them).
   void write_float(const graph::Node& node) {
     std::string written = node.outputs.front();
-    const auto sum = std::ranges::find(out_.biased, written, [](const auto& pair) { return pair.second; });
+    const auto sum = std::ranges::find(
+        out_.biased, written, [](const auto& pair) -> const auto& { return pair.second; });
     if (sum != out_.biased.end()) {
       const auto seen = context_.seen.find(written);
       if (seen == context_.seen.end() || seen->second.shape.size() < 3) return;

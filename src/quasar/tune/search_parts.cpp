@@ -157,13 +157,34 @@ Variants variants_of(const Job& job, const PreparedJob& prepared, const Log& log
           {.rounding = rounding, .log = log, .statistics_dir = job.output.statistics_dir}};
 }
 
+namespace {
+
+// Of a model that finds more boxes or fewer once it is quantized there is no distance: where the user's decoder counts them, what
+// is reported beside (relative, cos) is left out.
+bool has_no_distances(const Job& job, const PreparedJob& prepared, const std::vector<std::string>& metrics) {
+  if (job.aim.decoder.is_null() || ops::chosen_outputs(prepared.model).outputs.empty()) return false;
+  const Json asked = job.words.value("search_metric", Json());
+  return std::ranges::all_of(metrics, [&](const std::string& metric) {
+    const bool beside = (metric == "relative" || metric == "cos") && asked != metric;
+    return beside || is_own(job.aim.goals, metric) || eval::make_metric(metric)->needs_decoder();
+  });
+}
+
+}  // namespace
+
 eval::Evaluator evaluator_of(const Job& job, const PreparedJob& prepared) {
   eval::EvaluatorOptions options = evaluator_options(job, prepared.chosen.judged, false);
   options.judge_head = true;
+  if (has_no_distances(job, prepared, options.metrics))
+    std::erase_if(options.metrics, [](const std::string& metric) { return metric == "relative" || metric == "cos"; });
   return {prepared.model, prepared.samples.evaluation, options};
 }
 
 Job with_head(Job job, const eval::Evaluator& evaluator) {
+  const auto is_scored = [&](const std::string& metric) {
+    return is_own(job.aim.goals, metric) || evaluator.reference().contains(eval::metric_text(metric));
+  };
+  std::erase_if(job.aim.metrics, [&](const std::string& metric) { return !is_scored(metric); });
   const auto& head = evaluator.head();
   if (!head || head->metric.empty() || std::ranges::find(job.aim.metrics, head->metric) != job.aim.metrics.end()) return job;
   job.aim.metrics.push_back(head->metric);

@@ -75,15 +75,15 @@ const graph::Model& float_of_users(const TrialContext& context) {
   }
 }
 
-// Of float and the winner, as runtime::times_in_turn(). Once the search is to end, of half a second.
+// Of float and the winner, as runtime::times_in_turn(). Once the search is to end, of so many seconds.
 std::vector<std::vector<double>> times_of(const std::array<const graph::Model*, 2>& models, const TrialContext& context,
-                                          const Closing& closing, runtime::Effort effort) {
+                                          const Closing& closing, runtime::Effort effort, double seconds_at_end) {
   const auto measured = [&] { return runtime::times_in_turn(models, context.samples, effort, context.devices.first()); };
   try {
     const CancelScope scope(closing.limit);
     return measured();
   } catch (const Cancelled&) {
-    effort.seconds = 0.5;
+    effort.seconds = seconds_at_end;
     return measured();
   }
 }
@@ -91,7 +91,7 @@ std::vector<std::vector<double>> times_of(const std::array<const graph::Model*, 
 // The winner's latency, and its speed beside the model as it came, which is what users have.
 void measure_speed_of(Winner& winner, const TrialContext& context, const graph::Model& model, const Closing& closing) {
   const std::array models{&float_of_users(context), &model};
-  const auto times = times_of(models, context, closing, {.turns = 50, .seconds = 60, .at_least = 0.1});
+  const auto times = times_of(models, context, closing, {.turns = 50, .seconds = 60, .at_least = 0.1}, 0.5);
   winner.latency = runtime::latency_of(times[1]);
   winner.speed = {.in_float = runtime::latency_of(times[0]),
                   .of_float = runtime::ratio_of(times[1], times[0]),
@@ -99,9 +99,12 @@ void measure_speed_of(Winner& winner, const TrialContext& context, const graph::
   if (!context.devices.first().is_cpu() || closing.stop.stop_requested()) return;
   if (winner.speed.counts && cores() > 1) {
     or_warn(closing, "how fast the best model is on all cores", [&] {
-      constexpr double seconds = 8;
-      const auto on_all = times_of(models, context, closing, on_all_cores(seconds));
-      winner.speed.on_all = runtime::ratio_of(on_all[1], on_all[0]);
+      constexpr double seconds = 8, seconds_at_end = 2;
+      const auto on_all = times_of(models, context, closing, on_all_cores(seconds), seconds_at_end);
+      // The least and the greatest of fewer ratios are no interval of 95 %; runs that take long differ less.
+      constexpr size_t fewest = 6;
+      constexpr double long_run = 100;
+      if (on_all[0].size() >= fewest || on_all[0].front() >= long_run) winner.speed.on_all = runtime::ratio_of(on_all[1], on_all[0]);
     });
   }
   if (closing.limit.stop_requested()) return;

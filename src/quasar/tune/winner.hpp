@@ -21,7 +21,7 @@ struct Closing {
 };
 
 // Writes best.onnx (and best.onnx.data), of a pipeline its models in the folder best, best_params.json and best_config.yaml. Once
-// `limit` is requested its latency is measured within half a second, on all cores within another, and what only the report shows
+// `limit` is requested its latency is measured within half a second, on all cores within two, and what only the report shows
 // is left out. Once `stop` is requested all cores are left out too. Its quality is
 // judged unless `stop` is requested.
 Winner measure_winner(const TrialContext& context, const search::Trial& trial, const Closing& closing);

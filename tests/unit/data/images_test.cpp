@@ -181,6 +181,20 @@ const char* const coco = R"({"images": [{"id": 5, "file_name": "a.png"}, {"id": 
                  {"image_id": 5, "category_id": 3, "bbox": [0, 0, 2, 2], "iscrowd": 1},
                  {"image_id": 6, "category_id": 3, "bbox": [0, 0, 2, 2]}]})";
 
+// A class of such pictures would have no number, and the classes behind it another one.
+TEST_F(ImagesReader, PicturesInOtherFormatsAreNotPassedOver) {
+  fs::remove(folder.path() / "a.png");
+  add("cat/a.png");
+  add("dog/b.webp");
+  add("emu/c.png");
+  try {
+    open_with({});
+    FAIL();
+  } catch (const Error& e) {
+    EXPECT_NE(std::string(e.what()).find("holds 1 pictures in formats that are not read (b.webp"), std::string::npos) << e.what();
+  }
+}
+
 TEST_F(ImagesReader, BoxesMoveWithThePicture) {
   write_file(folder.path() / "boxes.json", coco);
   const auto stretched = boxes_of(*open_with({{"labels", "boxes.json"}}, {1, 3, 60, 82}), 0);

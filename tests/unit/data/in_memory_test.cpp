@@ -77,6 +77,23 @@ TEST(Memory, FractionsAreNoLabels) {
 }
 
 // They are told to whoever asks what an output must not replace.
+// What labels are does not hang on the first item: 0.0 of a regression is whole, and a text may have one letter.
+TEST(Memory, TheFirstItemDoesNotDecideWhatLabelsAre) {
+  const Tensor v = floats({1, 2}, {1, 2});
+  EXPECT_FALSE(opened({{{"v", v}, {"y", floats({1}, {0})}}, {{"v", v}, {"y", floats({1}, {0.25F})}}})->label(0));
+  const auto letters = [](std::vector<int64_t> of) { return Tensor::of<int64_t>({1, std::ssize(of)}, of); };
+  const DatasetPtr texts = opened({{{"v", v}, {"labels", letters({4})}}, {{"v", v}, {"labels", letters({1, 2, 3})}}});
+  EXPECT_FALSE(texts->label(0));
+  EXPECT_EQ(target_of(*texts, 0)->count(), 1u);
+  EXPECT_EQ(target_of(*texts, 1)->count(), 3u);
+}
+
+TEST(Memory, PointsInAnOpenNumberAreOneSample) {
+  graph::Value voxels = input_of("v", DataType::float32, Shape{-1, 2, 4});
+  voxels.symbols = {"num_voxels", "", ""};
+  EXPECT_EQ(opened({{{"v", floats({3, 2, 4}, std::vector<float>(24))}}}, {voxels})->size(), 1u);
+}
+
 TEST(Memory, HasTheFilesThatItsItemsComeFrom) {
   const auto items = std::make_shared<std::vector<Item>>(std::vector<Item>{{{"", floats({1, 2}, {1, 2})}}});
   const Registration<Reader> held(readers::table(), "mapped", memory(items, "a test", {"/data/a.npy", "/data/b.npy"}));

@@ -300,6 +300,8 @@ TEST(Decoders, SsdTakesProbabilitiesOrLabelsAndScores) {
                           {{{1, 1, 4}, {1, 1}, {1, 1}}, picture});
   ASSERT_EQ(one.size(), 1U);
   expect_box(one[0], 4, 8, 12, 16, 0.7, 2);
+  // Nothing found, beside an output that counts it.
+  EXPECT_TRUE(decode("ssd", std::vector<float>{0}, {{{1, 0, 4}, {1, 0}, {1, 0}, {1}}, picture}).empty());
 }
 
 TEST(Decoders, OtherShapesAndOptionsAreRefused) {

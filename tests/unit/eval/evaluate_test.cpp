@@ -7,6 +7,7 @@
 
 #include "quasar/base/cancellation.hpp"
 #include "quasar/base/error.hpp"
+#include "quasar/data/annotations.hpp"
 #include "quasar/data/repeating.hpp"
 #include "unit/error_of.hpp"
 #include "unit/runtime/models.hpp"
@@ -241,6 +242,79 @@ TEST(Evaluator, LooksAtSamplesOneByOne) {
     return first.size() < 2;
   });
   EXPECT_EQ(first, (std::vector<size_t>{7, 49}));
+}
+
+// Two outputs, boxes [1, N, 4] and, from the same N, scores and labels: N is how many rows of the input are above a limit.
+class Boxes : public data::Dataset, public data::Truths {
+ public:
+  size_t size() const override { return 4; }
+  data::Sample at(size_t i) const override {
+    const auto found = static_cast<float>(i);  // none in the first picture
+    return {Tensor::of<float>({1, 3}, {found >= 1 ? 0.9F : 0.0F, found >= 2 ? 0.8F : 0.0F, found >= 3 ? 0.52F : 0.0F})};
+  }
+  std::optional<data::Boxes> boxes(size_t i) const override {
+    data::Boxes out;
+    for (size_t k = 0; k < i; ++k) {
+      const auto at = static_cast<double>(k);
+      out.push_back({10 * at, 0, 10 * at + 5, 5, 0, false});
+    }
+    return out;
+  }
+  std::optional<int64_t> label(size_t) const override { return std::nullopt; }
+  std::string source() const override { return "'boxes'"; }
+};
+
+// Boxes whose score is above 0.5, as a model with NonMaxSuppression inside has them, of scores that are multiplied.
+graph::Model detector(float factor) {
+  graph::Model m = test::empty_model();
+  m.inputs = {float_value("x", {1, 3})};
+  m.outputs = {float_value("boxes", {1, -1, 4}), float_value("scores", {1, -1}), float_value("labels", {1, -1})};
+  m.initializers["factor"] = test::floats({factor});
+  m.initializers["limit"] = test::floats({0.5F});
+  m.initializers["all"] = Tensor::of<float>({1, 3, 4}, {0, 0, 5, 5, 10, 0, 15, 5, 20, 0, 25, 5});
+  m.initializers["flat"] = Tensor::of<int64_t>({1}, std::vector<int64_t>{-1});
+  m.nodes = {node("Mul", "scale", {"x", "factor"}, {"scaled"}),
+             node("Greater", "above", {"scaled", "limit"}, {"kept"}),
+             node("Reshape", "row", {"kept", "flat"}, {"which"}),
+             node("Compress", "boxes", {"all", "which"}, {"boxes"}, {{"axis", int64_t{1}}}),
+             node("Compress", "scores", {"scaled", "which"}, {"scores"}, {{"axis", int64_t{1}}}),
+             node("Sub", "labels", {"scores", "scores"}, {"labels"})};
+  return m;
+}
+
+TEST(Evaluator, DetectionsMayBeMoreOrLessThanFloats) {
+  const EvaluatorOptions options{.metrics = {"mAP(iou=0.5)"},
+                                 .decoder = {{"name", "ssd"}, {"normalized", false}, {"background", -1}}};
+  const Evaluator evaluator(detector(1), std::make_shared<Boxes>(), options);
+  EXPECT_NEAR(evaluator.reference().at("mAP(iou=0.5)").value, 1, 1e-9) << "also where a picture has none";
+  EXPECT_NEAR(evaluator.score(detector(0.9F)).at("mAP(iou=0.5)").value, 84.0 / 101, 1e-9) << "one of six is not found";
+  const EvaluatorOptions both{.metrics = {"mAP(iou=0.5)", "L2"}, .decoder = options.decoder};
+  EXPECT_NE(error_of([&] { Evaluator(detector(1), std::make_shared<Boxes>(), both); }).find("empty (sample 0)"),
+            std::string::npos);
+}
+
+// The greatest value of a map, or of one value, is no class.
+TEST(Evaluator, ClassesAreThoseOfOneVector) {
+  const auto shaped = [](const std::vector<int64_t>& shape, Shape declared) {
+    graph::Model m = scaled({1, 1, 1});
+    m.outputs = {float_value("z", std::move(declared))};
+    m.initializers["shape"] = Tensor::of<int64_t>({std::ssize(shape)}, shape);
+    m.nodes.push_back(node("Concat", "twice", {"y", "y"}, {"y2"}, {{"axis", int64_t{1}}}));
+    m.nodes.push_back(node("Reshape", "reshape", {"y2", "shape"}, {"z"}));
+    return m;
+  };
+  const auto rows = std::make_shared<Rows>(6, 0, false);
+  const auto error = [&](const graph::Model& model) {
+    return error_of([&] { Evaluator(model, rows, {.metrics = {"agreement"}}); });
+  };
+  EXPECT_EQ(error(shaped({1, 6, 1, 1}, {1, 6, 1, 1})), "no error");
+  const std::string map = error(shaped({1, 2, 1, 3}, {1, 2, 1, 3}));
+  EXPECT_NE(map.find("agreement' ranks the classes of a sample, but the output 'z' is [1,2,1,3] (sample 0)"), std::string::npos)
+      << map;
+  graph::Model number = scaled({1, 1, 1});
+  number.outputs = {float_value("z", {1, 1})};
+  number.nodes.push_back(node("ReduceMean", "mean", {"y"}, {"z"}, {{"axes", std::vector<int64_t>{1}}}));
+  EXPECT_NE(error(number).find("one value; metrics of values do"), std::string::npos) << error(number);
 }
 
 TEST(Evaluator, ErrorsSayWhatIsWrong) {

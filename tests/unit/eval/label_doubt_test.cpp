@@ -25,6 +25,14 @@ TEST(LabelDoubt, LabelsThatFitAreNotDoubted) {
   EXPECT_EQ(doubt(0), "");
 }
 
+TEST(LabelDoubt, ClassesAreWhatTheModelKnows) {
+  const std::vector<int32_t> answers{1, 2, 3, 4, 5, 6, 7, 8};
+  const std::vector<int64_t> same(answers.begin(), answers.end()), others{2, 3, 4, 5, 6, 7, 8, 1};
+  EXPECT_TRUE(are_classes(answers, same, classes));
+  EXPECT_FALSE(are_classes(answers, others, classes));
+  EXPECT_FALSE(are_classes(std::vector<int32_t>(8, 0), std::vector<int64_t>(8, 0), 1)) << "one value is always the greatest";
+}
+
 TEST(LabelDoubt, NamesTheOffsetWithWhichLabelsFit) {
   EXPECT_NE(doubt(1).find("on 66.7 % with every label greater by one (label_offset: 1"), std::string::npos) << doubt(1);
   EXPECT_NE(doubt(-1).find("on 66.7 % with every label smaller by one"), std::string::npos) << doubt(-1);

@@ -69,6 +69,7 @@ TEST(MeanIou, CountsPixels) {
   EXPECT_EQ(one("mean_iou(classes=last)", {}, {1, 0, 0, 1}, {1, 1, 2, 2}, {0, 1}), 1);
   EXPECT_THROW(one("mean_iou", q, q, {1, 2, 2, 2}, {0, 0, 1}), Error);
   EXPECT_THROW(one("mean_iou", q, q, {1, 8}, {0}), Error);
+  EXPECT_THROW(one("mean_iou(truth=float)", q, q, {1, 1, 2, 4}, {}), Error) << "one value is always the greatest";
 }
 
 TEST(MeanIou, TakesClassNumbersAndMaps) {
@@ -98,6 +99,7 @@ TEST(Sequences, CountPlacesAndWholes) {
   EXPECT_EQ(one("sequence_accuracy(blank=0)", q, q, shape, {1, 2, -100, -100}), 1);
   EXPECT_EQ(one("sequence_accuracy(blank=0)", q, q, shape, {1, 2, 2}), 0);
   EXPECT_EQ(one("sequence_accuracy(blank=0,truth=float)", q, q, shape, {}), 1);
+  EXPECT_THROW(one("sequence_accuracy(blank=-1,truth=float)", q, q, shape, {}), Error) << "counted from 0";
 }
 
 TEST(EmbeddingCos, PoolsBeforeItCompares) {
@@ -105,6 +107,15 @@ TEST(EmbeddingCos, PoolsBeforeItCompares) {
   const std::vector<float> f{2, 0, 0, 2}, q{0, 4, 4, 0};
   EXPECT_NEAR(one("embedding_cos", f, q, {1, 2, 2}, {}), 1, 1e-12);
   EXPECT_NEAR(one("embedding_cos(pooling=cls)", f, q, {1, 2, 2}, {}), 0, 1e-12);
+}
+
+// A feature network ends in [1, size, 1, 1]: no places to average.
+TEST(EmbeddingCos, OneVectorIsComparedAsItIs) {
+  const std::vector<float> f{2, 0, 0, 2}, q{0, 4, 4, 0};
+  for (const Shape& shape : {Shape{1, 4}, Shape{1, 4, 1}, Shape{1, 4, 1, 1}, Shape{1, 1, 1, 4}}) {
+    EXPECT_NEAR(one("embedding_cos", f, q, shape, {}), 0, 1e-12) << to_string(shape);
+    EXPECT_NEAR(one("embedding_cos", f, f, shape, {}), 1, 1e-12) << to_string(shape);
+  }
 }
 
 TEST(EmbeddingCos, PaddedPlacesDoNotCount) {

@@ -76,6 +76,26 @@ TEST(Bodies, ClosedModelsHaveTheBodiesOfTheFirst) {
   EXPECT_EQ(names, others);  // names that have their body before them keep it once
 }
 
+// An output that one branch leaves out is not what the other one leaves out.
+TEST(Bodies, WhatIsLeftOutStandsNowhere) {
+  const std::string one = weight("w", 2) + node({"GRU", {"a", "w", "w"}, {"", "h"}, node_name("state")}) + output("h");
+  const std::string other = weight("w", 3) + node({"Clip", {"a", "", "w"}, {"r"}, node_name("bound")}) + output("r");
+  const Model model = from_bytes(wire::model(input("x") + input("c") + output("y") + node({"Relu", {"x"}, {"a"}}) +
+                                             node({"If",
+                                                   {"c"},
+                                                   {"b"},
+                                                   node_name("choose") + attribute("then_branch", 5, bytes(6, one)) +
+                                                       attribute("else_branch", 5, bytes(6, other))}) +
+                                             node({"Clip", {"b", "", "a"}, {"y"}, node_name("last")})),
+                                 "test");
+  const Model open = opened(model), again = closed(open);
+  verify(again, "test");
+  const Index index(open);
+  EXPECT_EQ(index.node("choose/then_branch/state")->inside, "choose/then_branch");
+  EXPECT_EQ(index.node("choose/else_branch/bound")->inside, "choose/else_branch");
+  EXPECT_EQ(again.nodes.size(), model.nodes.size()) << "'last' stays outside";
+}
+
 // x ─Q─DQ─▶ read by a branch and by the model's own graph.
 TEST(Bodies, EachGraphHasItsOwnDequantizeLinear) {
   Model model = opened(two_levels());

@@ -36,5 +36,20 @@ TEST(HalfToFloat, ConvertsSubgraphs) {
   EXPECT_NE(written.find(std::string("\0\0\x80\x3F\0\0\x80\x3F", 8)), std::string::npos);
 }
 
+// As of a model whose inputs and outputs stay float32: a Cast stands at both ends of each branch.
+TEST(HalfToFloat, ConvertsConstantsThatStandInBranchesOnly) {
+  constexpr int half = 10, floating = 1;
+  const std::string ones = bytes(8, "k") + wire::tensor(half, {2}, bytes(9, std::string("\0\x3C\0\x3C", 4)));
+  const std::string body = bytes(5, ones) + wire::node({"Cast", {"x"}, {"c"}, attribute("to", 2, number(3, half))}) +
+                           wire::node({"Mul", {"c", "k"}, {"m"}}) +
+                           wire::node({"Cast", {"m"}, {"r"}, attribute("to", 2, number(3, floating))}) + typed(12, "r", floating);
+  const auto branch = [&](const std::string& name) { return attribute(name, 5, bytes(6, body)); };
+  const std::string graph = typed(11, "x", floating) + typed(11, "flag", 9) + typed(12, "y", floating) +
+                            wire::node({"If", {"flag"}, {"y"}, branch("then_branch") + branch("else_branch")});
+  const std::string written = to_bytes(half_to_float(from_bytes(wire::model(graph), "test")));
+  EXPECT_EQ(written.find(attribute("to", 2, number(3, half))), std::string::npos);
+  EXPECT_NE(written.find(std::string("\0\0\x80\x3F\0\0\x80\x3F", 8)), std::string::npos);
+}
+
 }  // namespace
 }  // namespace quasar::graph

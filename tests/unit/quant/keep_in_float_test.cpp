@@ -67,6 +67,14 @@ TEST(KeepInFloat, OnnxRuntimeDoesNotQuantizeWhatIsExcluded) {
   }
 }
 
+TEST(KeepInFloat, NodesWithoutInputsStandBesideCodes) {
+  Builder b(3);
+  const auto noise = b.node("RandomNormal", {}, {{"shape", std::vector<int64_t>{1, 4, 8, 8}}});
+  const graph::Model model = b.finish({b.node("Add", {b.conv(b.input("x", {1, 3, 8, 8}), 3, 4, 3), noise})});
+  const graph::Model quantized = apply(model, plan_of(model, config_of(DataType::uint8, false)));
+  EXPECT_EQ(outputs_of(quantized, {}).size(), 4U * 8 * 8);
+}
+
 TEST(KeepInFloat, LeavesTheRestAlone) {
   for (const auto& model : {separable(), residual(), branches(), attention(), recurrent()}) {
     const Plan plan = plan_of(model, config_of(DataType::uint8, false));

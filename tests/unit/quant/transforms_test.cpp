@@ -54,6 +54,18 @@ TEST(Equalization, ATripleBecomesEqualInOneStep) {
   }
 }
 
+// [2, 4, 1, 1] as one row: the channels of one picture after those of the other, and not each channel twice.
+TEST(Equalization, PicturesInARowAreNoChannels) {
+  const auto rows = [](int64_t pictures) {
+    Builder b(3);
+    const auto pooled = b.node("GlobalAveragePool", {b.node("Relu", {b.conv(b.input("x", {pictures, 3, 8, 8}), 3, 4, 3)})});
+    const auto row = b.node("Reshape", {pooled, b.constant(Tensor::of<int64_t>({2}, {1, -1}))});
+    return b.finish({b.node("Gemm", {row, b.weights({4 * pictures, 5}), b.weights({5})})});
+  };
+  EXPECT_EQ(run("cle", rows(1)).changes, 1U);
+  EXPECT_EQ(run("cle", rows(2)).changes, 0U);
+}
+
 TEST(Equalization, UntilConvergedIsAFixedPoint) {
   const Transformed once = run("cle", separable(7), {{"cle_steps", -1}});
   const Transformed twice = run("cle", once.model, {{"cle_steps", 1}});

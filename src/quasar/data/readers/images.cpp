@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cctype>
 #include <mutex>
+#include <set>
 #include <utility>
 
 #include "quasar/data/annotations.hpp"
@@ -116,10 +117,15 @@ class ImagesDataset : public Labelled, public Truths, public Pictures {
   mutable Kept kept_;
 };
 
+std::string extension_of(const fs::path& path) {
+  std::string out = path.extension().string();
+  std::ranges::transform(out, out.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return out;
+}
+
 // Throws Error for what is called a picture, but is no file: a pipe, a device, a link that leads nowhere.
 bool is_picture(const fs::directory_entry& entry) {
-  std::string extension = entry.path().extension().string();
-  std::ranges::transform(extension, extension.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  const std::string extension = extension_of(entry.path());
   std::error_code ignored;
   if (extension != ".jpg" && extension != ".jpeg" && extension != ".png") return false;
   if (entry.is_directory(ignored)) return false;
@@ -127,11 +133,17 @@ bool is_picture(const fs::directory_entry& entry) {
   return true;
 }
 
+// Throws Error for pictures in other formats: without them classes would have other numbers, and scores other samples.
 std::vector<std::string> pictures_in(const fs::path& folder) {
-  std::vector<std::string> names;
+  static const std::set<std::string> unread{".bmp", ".webp", ".tif", ".tiff", ".gif", ".heic", ".avif", ".jp2", ".ppm", ".pgm"};
+  std::vector<std::string> names, others;
   for (const auto& entry : fs::directory_iterator(folder)) {
     if (is_picture(entry)) names.push_back(entry.path().filename().string());
+    if (unread.contains(extension_of(entry.path()))) others.push_back(entry.path().filename().string());
   }
+  if (!others.empty())
+    throw Error("'" + folder.string() + "' holds " + std::to_string(others.size()) + " pictures in formats that are not read (" +
+                *std::ranges::min_element(others) + " …); convert them to .jpg or .png, or move them away");
   std::ranges::sort(names);
   return names;
 }

@@ -36,6 +36,7 @@ class Ssd : public Decoder {
     if (corners == layout.outputs.end()) refuse(layout);
     const auto at = static_cast<size_t>(corners - layout.outputs.begin());
     const size_t boxes = static_cast<size_t>(count_of(*corners)) / 4;
+    if (boxes == 0) return {};         // of a picture in which the model found nothing
     std::vector<size_t> flat, others;  // outputs of one value per box, and of several
     for (size_t i = 0; i < layout.outputs.size(); ++i) {
       const auto count = static_cast<size_t>(count_of(layout.outputs[i]));

@@ -1,5 +1,6 @@
 // Cosine of embeddings: of an output [1, length, size], the vectors of all places are averaged (mean), weighted by the input that
-// masks places, or the first one is taken (cls); then f·q / (‖f‖ ‖q‖), 0 for a zero norm.
+// masks places, or the first one is taken (cls); then f·q / (‖f‖ ‖q‖), 0 for a zero norm. Other outputs ([1, size], [1, size, 1,
+// 1]) are one vector.
 #include <cmath>
 
 #include "quasar/base/error.hpp"
@@ -39,6 +40,8 @@ class EmbeddingCos : public Metric {
   std::vector<float> embedding(std::span<const float> values, const Layout* layout, const std::vector<double>& weights) const {
     if (layout == nullptr || layout->outputs.empty()) return {values.begin(), values.end()};
     const Shape& shape = layout->outputs.front();
+    const bool one_vector = shape.size() > 3 || (shape.size() == 3 && shape.back() == 1 && weights.empty());
+    if (one_vector) return {values.begin(), values.begin() + static_cast<std::ptrdiff_t>(count_of(shape))};
     const auto size = shape.empty() ? size_t{1} : static_cast<size_t>(shape.back());
     const size_t places = size == 0 ? 0 : count_of(shape) / size;
     if (places < 2) return {values.begin(), values.begin() + static_cast<std::ptrdiff_t>(places * size)};  // pooled already

@@ -47,7 +47,7 @@ class MeanAveragePrecision : public PooledMetric, public Share {
   bool needs_decoder() const override { return true; }
 
   Part part(const Pair& x, const Context& context) const override {
-    const auto found = context.decoder->decode(x.candidate, *x.layout);
+    const auto found = context.decoder->decode(x.candidate, x.own ? *x.own : *x.layout);
     return match(found, as_float_ ? found_by_float(x, context) : *x.boxes, thresholds_, style_);
   }
   std::unique_ptr<Pool> pool(std::span<const Part> parts) const override {

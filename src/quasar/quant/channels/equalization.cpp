@@ -35,14 +35,14 @@ class Walk {
     Link link;
     const int axis = last.axis;
     std::string value = index_.node(last.node)->outputs[0];
-    flat_ = false;
+    flat_ = repeats_ = false;
     while (true) {
       link.values.push_back(value);
       const graph::Node* reader = graph::sole_reader(value, index_);
       if (reader == nullptr) return false;
       if (const auto next = channel_layer(*reader, model_); next && reader->inputs[0] == value) {
         if (next->axis != axis && !(axis == 1 && flat_)) return false;
-        if (next->inputs % last.outputs != 0 || (next->inputs != last.outputs && !flat_)) return false;
+        if (next->inputs % last.outputs != 0 || (next->inputs != last.outputs && !repeats_)) return false;
         link.repeat = next->inputs / last.outputs;
         link.shiftable = link.shiftable && !pads(*reader);
         chain.links.push_back(std::move(link));
@@ -66,7 +66,7 @@ class Walk {
     if (axis != 1) return false;
     if (flat_) return false;
     if (node.is("Pad")) return pads_zeros_around(node);
-    if (node.is("Flatten") && node.integer("axis", 1) == 1) return flat_ = true;
+    if (node.is("Flatten") && node.integer("axis", 1) == 1) return flat_ = repeats_ = true;
     if (node.is("Reshape") || node.is("Squeeze")) return flattens_pooled(node);
     if (node.is("ReduceMean")) return averages_plane(node);
     return node.is("MaxPool") || node.is("AveragePool") || node.is("GlobalAveragePool") || node.is("GlobalMaxPool");
@@ -131,7 +131,8 @@ class Walk {
   const graph::Model& model_;
   const graph::Index index_;
   std::set<std::string> continued_;
-  bool flat_ = false;  // a Flatten lies between the layers
+  bool flat_ = false;     // a Flatten lies between the layers, or what does as much
+  bool repeats_ = false;  // it is one that has several values of each channel in a row
 };
 
 }  // namespace

@@ -85,6 +85,7 @@ class Keeping {
   static bool has_no_kernel_on_codes(const graph::Node& node) { return node.is("AveragePool") && is_dilated(node); }
 
   void keep_apart(graph::Node& node, const graph::Index& index) {
+    if (node.inputs.empty()) return;  // RandomNormal, SequenceEmpty
     const bool weighted = node.is("Conv") || node.is("ConvTranspose") || node.is("Gemm");
     const graph::Node* pair = index.producer(node.inputs.front());
     const bool folds = weighted && pair != nullptr && pair->op_type == "DequantizeLinear" &&
