@@ -26,7 +26,8 @@ logger = logging.getLogger("quasar")
 Workers = Union[int, str, Any]
 
 _failures = 3  # of one place, before it is given up
-_farewell = 20.0  # seconds for workers to end, once their search has ended; they need about one
+_farewell = 5.0  # seconds for workers to end, once their search has ended; they need about one
+_interrupted = 130  # of `quasar worker`: its search was interrupted, or it was
 
 
 class _Job:
@@ -35,6 +36,9 @@ class _Job:
     def ended(self) -> Optional[str]:
         """None: it runs. "": it has ended as it should; else why it failed."""
         raise NotImplementedError
+
+    def ask_to_end(self) -> None:
+        """Its search is over, which one that still waits for it does not know."""
 
     def stop(self) -> None:
         """It is not wanted any more."""
@@ -58,11 +62,14 @@ class _Process(_Job):
         self._said.seek(0)
         words = self._said.read().decode(errors="replace").strip().splitlines()
         self._said.close()
-        return "" if code == 0 else words[-1] if code > 0 and words else f"it ended by signal {-code}"
+        return "" if code in (0, _interrupted) else words[-1] if code > 0 and words else f"it ended by signal {-code}"
+
+    def ask_to_end(self) -> None:
+        self._process.terminate()
 
     def stop(self) -> None:
         if self._process.poll() is None:
-            self._process.terminate()
+            self._process.kill()
             self._process.wait()
         assert self._process.stdin is not None
         self._process.stdin.close()
@@ -119,10 +126,12 @@ class _Processes(_Pool):
 
 def _host_for(other: str) -> str:
     """This machine's address for one that is reached under `other`."""
+    other = other.strip("[]")
     if other in ("", "localhost", "127.0.0.1", "::1"):
         return "127.0.0.1"
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as one:  # nothing is sent: the system only looks which way it would go
-        one.connect((other, 9))
+    family, _, _, _, address = socket.getaddrinfo(other, 9, type=socket.SOCK_DGRAM)[0]
+    with socket.socket(family, socket.SOCK_DGRAM) as one:  # nothing is sent: the system only looks which way it would go
+        one.connect(address)
         return one.getsockname()[0]
 
 
@@ -169,6 +178,9 @@ class _Task(_Job):
             return ""
         except Exception as error:  # of any kind: the worker's own, or Ray's of a node that has died
             return str(error).strip().splitlines()[-1]
+
+    def ask_to_end(self) -> None:
+        self._ray.cancel(self._task)
 
     def stop(self) -> None:
         self._ray.cancel(self._task, force=True)
@@ -235,6 +247,12 @@ class _Crew:
         self._thread = threading.Thread(target=self._run, name="quasar workers", daemon=True)
         self._thread.start()
 
+    def _leave(self, places: Sequence[Hashable]) -> None:
+        """Tasks of places that are gone wait for them for ever."""
+        for place in set(self._jobs) - set(places):
+            logger.warning("worker %s: its place is gone", place)
+            self._jobs.pop(place).stop()
+
     def _look(self) -> None:
         for place, job in list(self._jobs.items()):
             why = job.ended()
@@ -244,7 +262,9 @@ class _Crew:
             self._failed[place] = self._failed.get(place, 0) + 1 if why else _failures  # one that ended has found its search over
             if why and not self._over.is_set():
                 logger.warning("worker %s: %s%s", place, why, "" if self._failed[place] < _failures else "; it is not started again")
-        for place in [] if self._over.is_set() else self._pool.places():
+        places = self._pool.places()
+        self._leave(places)
+        for place in [] if self._over.is_set() else places:
             if place not in self._jobs and self._failed.get(place, 0) < _failures:
                 self._jobs[place] = self._pool.start(place, self._address, self._options, self._keys)
 
@@ -263,6 +283,9 @@ class _Crew:
     def stop(self) -> None:
         self._over.set()
         self._thread.join()
+        for job in self._jobs.values():
+            with contextlib.suppress(Exception):
+                job.ask_to_end()
         end = threading.Event()
         for _ in range(int(_farewell / 0.1)):
             with contextlib.suppress(Exception):
@@ -282,10 +305,11 @@ def is_shared(words: Mapping[str, Any]) -> bool:
 @contextlib.contextmanager
 def server(folder: Path, host: str) -> Iterator[str]:
     """A private PostgreSQL server (`quasar serve`): its address. It ends with this process, however that ends."""
-    with socket.socket() as free:
+    with socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET) as free:
         free.bind((host, 0))
         port = free.getsockname()[1]
-    command = [program(), "serve", os.fspath(folder), "--listen", f"{host}:{port}", "--with-input"]
+    where = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+    command = [program(), "serve", os.fspath(folder), "--listen", where, "--with-input"]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True) as process:
         assert process.stdout is not None and process.stderr is not None
         address = process.stdout.readline().strip()

@@ -82,7 +82,7 @@ def worker(address: str, *, study: Optional[str] = None, model: Union[str, os.Pa
     """Runs trials of the search in this database until it ends, and tells how many: {executed, failed, duplicates, seconds, reason, interrupted}.
 
     A process of its own does the work, and ends with this one, however that ends. Options are those of `quasar worker`; `keys` are of a configuration, for this worker alone
-    (n_jobs=4). Evaluators that are functions of a script are not known here: start the whole script by mpirun or srun for them.
+    (n_jobs=4). With until_idle, of all its searches together. interrupted: it was, or its search. Evaluators that are functions of a script are not known here: start the whole script by mpirun or srun for them.
     """
     options = {"study": study, "model": model, "calib": calib, "eval": eval, "wait": wait, "allow_code": allow_code, "drain": drain,
                "until_idle": until_idle, "output_dir": output_dir}
@@ -97,6 +97,12 @@ def share_of_machine(rank: int, count: int) -> Dict[str, str]:
 def worker_beside_others(address: str, rank: int, count: int, options: Dict[str, Any], keys: Dict[str, Any]) -> Dict[str, Any]:
     """As worker(): the rank-th of so many on this machine."""
     return _work(address, options, keys, share_of_machine(rank, count))
+
+
+def _together(documents: List[Dict[str, Any]]) -> Dict[str, Any]:
+    """What a worker did for several searches, one after the other."""
+    sums = {key: sum(one[key] for one in documents) for key in ("executed", "failed", "duplicates", "seconds")}
+    return {**documents[-1], **sums}
 
 
 def _work(address: str, options: Dict[str, Any], keys: Dict[str, Any], environment: Dict[str, str]) -> Dict[str, Any]:
@@ -115,6 +121,6 @@ def _work(address: str, options: Dict[str, Any], keys: Dict[str, Any], environme
     if process.returncode < 0:
         raise _core.QuasarError(f"the worker was ended by signal {-process.returncode}; what it ran is left to others")
     try:
-        return json.loads(out)
-    except ValueError:
+        return _together([json.loads(line) for line in out.splitlines()]) if options.get("until_idle") is not None else json.loads(out)
+    except (ValueError, IndexError):
         raise _core.QuasarError("\n".join(said[-3:]).removeprefix("quasar: ") or f"the worker ended with {process.returncode}") from None

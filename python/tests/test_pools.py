@@ -111,6 +111,63 @@ class Places(unittest.TestCase):
         self.assertEqual(pool.beside(), 1)
 
 
+class Asked:
+    """A worker that ends when it is asked to, or never."""
+
+    def __init__(self, ends):
+        self.ends, self.asked, self.stopped = ends, False, False
+
+    def ended(self):
+        return "" if self.ends and self.asked else None
+
+    def ask_to_end(self):
+        self.asked = True
+
+    def stop(self):
+        self.stopped = True
+
+
+class Crew(unittest.TestCase):
+    """Whom a search has to help it, and what becomes of them."""
+
+    def crew(self, places, ends):
+        from quasar import _pools
+
+        class Pool(_pools._Pool):
+            def places(self):
+                return list(places)
+
+            def start(self, place, address, options, keys):
+                started[place] = Asked(ends)
+                return started[place]
+
+        started = {}
+        crew = _pools._Crew(Pool(), "postgresql://a/b", {}, {})
+        while set(started) != set(places):
+            time.sleep(0.01)
+        return crew, started
+
+    def test_workers_that_wait_for_a_search_are_told_that_it_is_over(self):
+        crew, started = self.crew(["a", "b"], ends=True)
+        crew.stop()
+        self.assertEqual([(one.asked, one.stopped) for one in started.values()], [(True, False)] * 2)
+
+    def test_a_task_of_a_place_that_is_gone_is_given_up(self):
+        places = ["a", "b"]
+        crew, started = self.crew(places, ends=True)
+        places.remove("a")
+        while not started["a"].stopped:
+            time.sleep(0.01)
+        crew.stop()
+        self.assertFalse(started["b"].stopped)
+
+    def test_addresses_of_ipv6_are_taken(self):
+        from quasar._pools import _host_for
+
+        self.assertEqual(_host_for("[::1]"), "127.0.0.1")
+        self.assertIn(_host_for("::ffff:127.0.0.1"), ("127.0.0.1", "::ffff:127.0.0.1"))
+
+
 class Pools(Case):
     def found(self, output, **more):
         given = {"n_trials": 30, "seed": 3, "sampler": "Random", "pruner": "none", "output_dir": output, **more}

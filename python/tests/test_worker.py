@@ -16,6 +16,15 @@ ENDLESS = {**SPACE, "algorithms": ["adaround"],
            "adaround_params": {"damping": {"type": "float", "low": 0.1, "high": 10, "log": True}, "only_if": {"algorithms": "adaround"}}}
 
 
+class SeveralSearches(unittest.TestCase):
+    def test_what_was_done_for_all_is_told(self):
+        from quasar._worker import _together
+
+        one = {"executed": 3, "failed": 1, "duplicates": 0, "seconds": 2.0, "reason": "the search has ended", "interrupted": False}
+        idle = {"executed": 0, "failed": 0, "duplicates": 0, "seconds": 0.5, "reason": "there was nothing to do", "interrupted": False}
+        self.assertEqual(_together([one, one, idle]), {**idle, "executed": 6, "failed": 2, "seconds": 4.5})
+
+
 class Workers(Case):
     def stop_once_two_have_worked(self, storage, over):
         program = os.environ["QUASAR_PROGRAM"]

@@ -173,7 +173,7 @@ TEST_F(OwnEvaluator, AFullFolderOfTemporaryFilesFailsNoTrial) {
   const int status = std::system(("unshare -m sh -c 'mount -t tmpfs -o size=1536k none " + place.string() +
                                   " && TMPDIR=" + place.string() + " exec " + search + "' > " + said.string() + " 2>&1")
                                      .c_str());
-  EXPECT_EQ(WIFEXITED(status) ? WEXITSTATUS(status) : -1, 1);
+  EXPECT_EQ(WIFEXITED(status) ? WEXITSTATUS(status) : -1, 75);
   EXPECT_NE(read_file(said).find("cannot use the folder of temporary files (TMPDIR)"), std::string::npos) << read_file(said);
   for (const auto& trial : trials()) EXPECT_NE(trial.state, search::State::failed) << trial.user_attributes.dump();
 }

@@ -1,5 +1,7 @@
 // What processes that come to a shared search refuse, and what makes them leave.
 
+#include <sstream>
+
 #include "e2e/workers.hpp"
 #include "quasar/base/secrets.hpp"
 #include "quasar/base/version.hpp"
@@ -121,7 +123,7 @@ TEST_F(Workers, AnotherEvaluatorIsRefused) {
   EXPECT_NE(comment.output().find("may be " + what), std::string::npos) << comment.output();
   leader.signal(SIGINT);
   EXPECT_EQ(leader.wait(), 130);
-  EXPECT_EQ(comment.wait(), 0) << comment.output();
+  EXPECT_EQ(comment.wait(), 130) << comment.output();
 }
 
 // Before the user's own program has scored the float model.
@@ -148,10 +150,49 @@ TEST_F(Workers, AServerWithoutRoomIsNamed) {
   const std::string url = "postgresql://few:few@127.0.0.1:" + std::to_string(server->port()) + "/postgres";
   const auto held = search::open_storage(url);
   Child one(worker(url, {"--set", "n_trials=100000", "--wait", "1"}), file("one"));
-  EXPECT_EQ(one.wait(), 1);
+  EXPECT_EQ(one.wait(), 75);
   for (const char* said : {"too many connections for role", "every worker needs a connection"})
     EXPECT_NE(one.output().find(said), std::string::npos) << one.output();
   EXPECT_EQ(one.output().find("start `quasar search`"), std::string::npos) << one.output();
 }
+
+// It takes the search that it can work for, whatever else runs, and says what it left.
+TEST_F(Workers, OneThatStandsTakesWhatItCan) {
+  const auto also = [&](const std::string& name, const std::vector<std::string>& more) {
+    std::vector<std::string> all{"search",       config.string(),
+                                 "--output-dir", file("out_" + name).string(),
+                                 "--set",        "storage=" + server->url(),
+                                 "--set",        "study_name=" + name,
+                                 "--set",        "n_trials=100000"};
+    all.insert(all.end(), more.begin(), more.end());
+    return all;
+  };
+  const auto wait_for_a_trial = [](const Child& child) {
+    for (int i = 0; i < 600 * patience && child.output().find("trial ") == std::string::npos; ++i)
+      std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    EXPECT_NE(child.output().find("trial "), std::string::npos) << child.output();
+  };
+  Child foreign(also("foreign", {"--set", "search_evaluator={command: 'sleep 0.2; echo 1; : {model}'}"}), file("foreign"));
+  Child leader(also("plain", {}), file("leader"));
+  for (const Child* one : {&foreign, &leader}) wait_for_a_trial(*one);
+  Child standing({"worker", server->url(), "--until-idle", "1", "--json"}, file("standing"));
+  wait_for_a_trial(standing);
+  EXPECT_EQ(run("study stop '" + server->url() + "' plain").code, 0);
+  EXPECT_EQ(leader.wait(), 0) << leader.output();
+  EXPECT_EQ(standing.wait(), 0) << standing.output();
+  foreign.signal(SIGTERM);
+  EXPECT_EQ(foreign.wait(), 130) << foreign.output();
+  const std::string said = standing.output();
+  EXPECT_NE(said.find("give --allow-code"), std::string::npos) << said;
+  std::vector<Json> documents;
+  std::istringstream lines(said);
+  for (std::string line; std::getline(lines, line);) {
+    if (line.starts_with("{")) documents.push_back(parse_json(line, "worker --json"));
+  }
+  ASSERT_EQ(documents.size(), 2U) << said;
+  EXPECT_GT(documents[0]["executed"], 0) << said;
+  EXPECT_EQ(documents[1]["reason"], "there was nothing to do");
+}
+
 }  // namespace
 }  // namespace quasar::e2e

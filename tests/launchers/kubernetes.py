@@ -50,6 +50,10 @@ def check_words(quasar, config):
         names = {one["name"] for one in container["env"]}
         expect(names == {"STORAGE", "PGPASSWORD"}, f"environment {names}")
         expect(any(rule["action"] == "Ignore" for rule in job["podFailurePolicy"]["rules"]), "a lost node counts as a failure")
+    # 75, a machine that failed, is tried again; a leader that was interrupted, for which its workers end with 130, comes back.
+    given_up = [code for rule in leader["podFailurePolicy"]["rules"] if rule["action"] == "FailJob" for code in rule["onExitCodes"]["values"]]
+    ignored = [code for rule in workers["podFailurePolicy"]["rules"] if rule["action"] == "Ignore" for code in rule.get("onExitCodes", {"values": []})["values"]]
+    expect(given_up == [1, 2] and ignored == [130], f"codes {given_up}, {ignored}")
     expect(workers["template"]["spec"]["nodeSelector"] == {"pool/kind": "spot"}, "--spot")
     expect("nodeSelector" not in leader["template"]["spec"], "the leader may be taken back")
     secret = find(found, "Secret", "quasar-database")["stringData"]
@@ -59,6 +63,8 @@ def check_words(quasar, config):
     database = find(found, "StatefulSet", "quasar-database")["spec"]["template"]
     service = find(found, "Service", host[1])["spec"]["selector"]
     expect(service.items() <= database["metadata"]["labels"].items(), "the service finds no database")
+    connections = int(re.search(r"max_connections=(\d+)", str(database))[1])
+    expect(connections >= 2 * 7 + 20 and connections >= 100, f"{connections} connections leave no room for more workers")
     claims = {one["metadata"]["name"] for one in found if one["kind"] == "PersistentVolumeClaim"}
     used = {volume["persistentVolumeClaim"]["claimName"] for volume in leader["template"]["spec"]["volumes"] if "persistentVolumeClaim" in volume}
     expect(claims == used, f"claims {claims}, used {used}")
@@ -103,7 +109,31 @@ def check_scripts(quasar, config):
         while "worker" not in (bin / "called").read_text():
             pass
         running.terminate()
+        expect("--allow-code" not in (bin / "called").read_text(), "code is allowed that nobody names")
         expect(running.wait() == 143, f"a worker that is asked to end says {running.returncode}, and would not be replaced")
+
+
+def check_files(quasar, config):
+    """What pods of workers would not have is told before they begin."""
+    with tempfile.TemporaryDirectory() as folder:
+        here = pathlib.Path(folder)
+        for file in pathlib.Path(config).parent.iterdir():
+            (here / file.name).symlink_to(file)
+        own = here / "own.yaml"
+        text = "".join(line for line in pathlib.Path(config).read_text().splitlines(keepends=True) if not line.startswith("search_metric"))
+
+        def refused(more, why):
+            own.write_text(text + more)
+            done = subprocess.run([quasar, "launch", "kubernetes", own], capture_output=True, text=True)
+            expect(done.returncode == 1 and done.stdout == "" and all(word in done.stderr for word in why), f"{more}: {done.returncode} {done.stderr}")
+
+        refused("study_files_limit: 1000\n", ("would not have model_input (", "study_files_limit is 1000 bytes"))
+        (here / "score.py").write_text("")
+        refused("search_evaluator: {python: 'score.py:score'}\n", ("names the file 'score.py'", "put it into the image"))
+        refused("search_evaluator: {command: [python3, score.py, '{model}']}\n", ("names the file 'score.py'",))
+        own.write_text(text + "search_evaluator: {command: [/opt/score, '{model}']}\n")
+        worker = list(scripts_of(objects(quasar, own)))[1]
+        expect("--drain 50 --allow-code &" in worker, worker)
 
 
 def main():
@@ -113,6 +143,7 @@ def main():
     check_gpus(quasar, config)
     check_own_database(quasar, config)
     check_scripts(quasar, config)
+    check_files(quasar, config)
 
 
 main()

@@ -129,6 +129,44 @@ def as_processes(search):
         fail("the address, with its password, stays behind")
 
 
+def check_codes(quasar, sources, folder):
+    """What the script makes of exit codes, by programs that say how they were called: a leader that was interrupted comes back, and a
+    machine that fails is tried again."""
+    bin, config = folder / "codes", folder / "codes.yaml"
+    bin.mkdir()
+    text = CONFIG.format(sources=sources, trials=2)
+    config.write_text(text)
+    script = folder / "codes.sbatch"
+    printed = subprocess.run([quasar, "launch", "slurm", config, "--storage", "postgresql://a/b"], check=True, capture_output=True, text=True)
+    script.write_text(printed.stdout)
+    if "--allow-code" in printed.stdout or printed.stderr:
+        fail(f"what is not needed: {printed.stderr}")
+    (bin / "sleep").write_text("#!/bin/sh\n")
+    (bin / "quasar").write_text(f"#!/bin/sh\necho $1 >> {folder}/called\nset -- $(head -1 {folder}/answers)\nsed -i 1d {folder}/answers\n"
+                                f"[ $# -gt 1 ] && touch {folder}/quasar_cluster/finished-7\nexit $1\n")
+    for one in bin.iterdir():
+        one.chmod(0o755)
+
+    def runs(task, answers):
+        shutil.rmtree(folder / "quasar_cluster", ignore_errors=True)
+        (folder / "quasar_cluster").mkdir()
+        (folder / "called").write_text("")
+        (folder / "answers").write_text("".join(f"{answer}\n" for answer in answers))
+        environment = {**os.environ, "PATH": f"{bin}:{os.environ['PATH']}", "SLURM_ARRAY_JOB_ID": "7", "SLURM_ARRAY_TASK_ID": str(task)}
+        done = subprocess.run(["bash", script], env=environment, stdin=subprocess.DEVNULL, capture_output=True)
+        return done.returncode, len((folder / "called").read_text().splitlines()), (folder / "quasar_cluster" / "finished-7").exists()
+
+    for task, answers, expected in ((1, [130] * 6 + ["0 over"], (0, 7, True)), (1, [75] * 9, (1, 5, False)), (0, [75, 75, 0], (0, 3, True)),
+                                    (0, [75] * 9, (75, 6, True)), (0, [130], (130, 1, False)), (0, [1], (1, 1, True))):
+        found = runs(task, answers)
+        if found != expected:
+            fail(f"task {task}, exit codes {answers}: code, calls and end are {found}, not {expected}")
+    config.write_text(text + "search_evaluator: {command: [/opt/score, '{model}']}\nstudy_files_limit: 1000\n")
+    printed = subprocess.run([quasar, "launch", "slurm", config], check=True, capture_output=True, text=True)
+    if "--drain 90 --allow-code" not in printed.stdout or "all nodes must see model_input (" not in printed.stderr:
+        fail(f"what workers need is not said: {printed.stderr}")
+
+
 def free_port():
     with socket.socket() as one:
         one.bind(("127.0.0.1", 0))
@@ -246,6 +284,7 @@ def main():
     with tempfile.TemporaryDirectory(prefix="quasar-slurm-", ignore_cleanup_errors=True) as name:
         folder = pathlib.Path(name)
         folder.chmod(0o755)  # for the user as whom PostgreSQL runs where this is root
+        check_codes(quasar, sources, folder)
         cluster = "--cluster" in sys.argv
         search = Search(quasar, sources, folder, 120 if cluster else 60)
         (on_a_cluster if cluster else as_processes)(search)

@@ -20,4 +20,8 @@ Blame blame_of(int error_number) {
   return std::ranges::find(worlds, error_number) != worlds.end() ? Blame::world : Blame::user;
 }
 
+Blame blame_of_writing(int error_number) {
+  return blame_of(error_number) == Blame::world ? Blame::world : Blame::setup;
+}
+
 }  // namespace quasar

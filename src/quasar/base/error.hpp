@@ -8,12 +8,15 @@
 
 namespace quasar {
 
-// Who can mend it: the user (a wrong file, key or value), or nobody at once (the world: disk full, database gone).
-enum class Blame { user, world };
+// Who can mend it: the user (a wrong file, key or value), the user, though what was asked is right (the setup: a folder that is
+// gone or may not be written, tables that are damaged), or time (the world: disk full, database gone).
+enum class Blame { user, setup, world };
 
 // Whose fault a failed system call is. The world's: a disk that is full, read-only, broken or out of reach, no open file left.
 // Everything else, a missing file or too little memory for what was asked, lies with whoever asked.
 QUASAR_API Blame blame_of(int error_number);
+// The same where something could not be written: whatever the reason, what was to be written is not wrong.
+QUASAR_API Blame blame_of_writing(int error_number);
 
 // A message for the person at the keyboard. It names the file or key, the value, what is allowed and the way out.
 class QUASAR_API Error : public std::runtime_error {

@@ -29,9 +29,8 @@ namespace {
   throw Error("cannot read '" + path.string() + "': " + std::strerror(code), blame_of(code));
 }
 
-// Whatever the reason: what was to be written is not wrong.
 [[noreturn]] void cannot_write(const std::string& doing, const fs::path& path, int code) {
-  throw Error(doing + " '" + path.string() + "': " + std::strerror(code), Blame::world);
+  throw Error(doing + " '" + path.string() + "': " + std::strerror(code), blame_of_writing(code));
 }
 
 // For write_file(), which alone knows how the user calls the file. A stream that failed may not say why.

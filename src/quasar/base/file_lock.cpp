@@ -56,7 +56,7 @@ FileLock::FileLock(const std::filesystem::path& file, int64_t record)
     : name_(file), file_(file, OpenFile::For::both), record_(record) {
   if (!file_.is_open() && errno == ELOOP)
     throw Error("'" + file.string() + "' is a symbolic link, which a lock does not follow: remove it");
-  if (!file_.is_open()) throw Error("cannot open '" + file.string() + "': " + std::strerror(errno), Blame::world);
+  if (!file_.is_open()) throw Error("cannot open '" + file.string() + "': " + std::strerror(errno), blame_of_writing(errno));
 }
 
 FileLock::FileLock(const std::filesystem::path& file, const std::string& what, const std::string& way_out, int64_t record)
@@ -76,7 +76,7 @@ FileLock::FileLock(const std::filesystem::path& file, const std::function<void(c
 
 bool FileLock::take() {
   const auto taken = file_.lock(place_of(record_), record_size);
-  if (!taken) throw Error("cannot lock '" + name_.string() + "': " + std::strerror(errno), Blame::world);
+  if (!taken) throw Error("cannot lock '" + name_.string() + "': " + std::strerror(errno), blame_of_writing(errno));
   if (!*taken) return false;
   held_ = true;
   words_ = holder();

@@ -7,8 +7,8 @@ namespace quasar {
 
 namespace {
 
-[[noreturn]] void unusable(const std::exception& e) {
-  throw Error(std::string("cannot use the folder of temporary files (TMPDIR): ") + e.what(), Blame::world);
+[[noreturn]] void unusable(const std::exception& e, Blame blame) {
+  throw Error(std::string("cannot use the folder of temporary files (TMPDIR): ") + e.what(), blame);
 }
 
 }  // namespace
@@ -17,9 +17,9 @@ void require_temporary_space() try {
   const TemporaryFolder folder;
   write_file(folder.path() / "room", std::string(size_t{64} << 10, ' '));
 } catch (const std::filesystem::filesystem_error& e) {
-  unusable(e);
+  unusable(e, blame_of_writing(e.code().value()));
 } catch (const Error& e) {
-  unusable(e);
+  unusable(e, e.blame());
 }
 
 }  // namespace quasar

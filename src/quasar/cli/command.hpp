@@ -25,7 +25,8 @@ constexpr const char* json_help = "one JSON document on standard output, as `qua
 constexpr int exit_done = 0;
 constexpr int exit_input = 1;          // the user's input is wrong
 constexpr int exit_goal_missed = 2;    // finished, but the goal was not met, or the result is poor
-constexpr int exit_interrupted = 130;  // results so far were written
+constexpr int exit_machine = 75;       // the machine or the server failed: the same command may do later
+constexpr int exit_interrupted = 130;  // results so far were written; of a worker: it or its search was interrupted
 constexpr int exit_unread = 141;       // whoever read standard output has gone (`| head`), as other programs say it
 
 }  // namespace quasar::cli

@@ -20,6 +20,10 @@ std::string devices_option(int64_t gpus) {
   return out;
 }
 
+std::string code_option(const LaunchOptions& options) {
+  return options.has_code ? " --allow-code" : "";
+}
+
 std::string as_word(const std::string& text) {
   std::string out = "'";
   for (const char c : text) out += c == '\'' ? std::string("'\\''") : std::string(1, c);

@@ -15,6 +15,7 @@ struct LaunchOptions {
   int64_t workers = 4;
   int64_t cpus = 4, memory = 8;  // of each process: processors, GiB
   int64_t gpus = 0;              // of each process, on which it scores candidates
+  bool has_code = false;         // the configuration names an evaluator or a library of operators, which workers are to run
   std::string storage;           // the database's address, without a password where that comes from elsewhere; "": one is set up
   // Slurm.
   int64_t hours = 24;
@@ -35,6 +36,9 @@ std::string filled(const std::string& text, const std::map<std::string, std::str
 
 // What quasar search and quasar worker are told of so many accelerators, with a space in front; "": none.
 std::string devices_option(int64_t gpus);
+
+// The option by which workers run what the configuration names, with a space in front; "": it names nothing.
+std::string code_option(const LaunchOptions& options);
 
 // The text as one word of a shell.
 std::string as_word(const std::string& text);

@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "quasar/base/json.hpp"
 #include "quasar/cli/launch_files.hpp"
 
@@ -8,7 +10,7 @@ constexpr const char* yaml_head =
     R"(# Made by `quasar launch kubernetes`: a search with {{workers}} workers, in the present namespace.
 #   kubectl apply -f FILE                                    begins it, or continues it after `kubectl delete job quasar-leader`
 {{how_to_copy}}#   kubectl logs -f job/quasar-leader
-#   kubectl patch job quasar-workers -p '{"spec":{"parallelism":20}}'
+#   kubectl patch job quasar-workers -p '{"spec":{"parallelism":20}}'{{most}}
 #   kubectl delete -f FILE                                   removes everything but what a volume of yours holds
 apiVersion: v1
 kind: Secret
@@ -108,7 +110,8 @@ spec:
       - action: Ignore
         onPodConditions:
           - {type: DisruptionTarget, status: "True"}
-      # 1: something is wrong with what was asked; 2: the goal was missed, and the results say so.
+      # 1: something is wrong with what was asked; 2: the goal was missed, and the results say so. 75 counts as a failure that may
+      # pass: a full disk, a database out of reach.
       - action: FailJob
         onExitCodes: {containerName: leader, operator: In, values: [1, 2]}
   template:
@@ -167,6 +170,9 @@ spec:
       - action: Ignore
         onPodConditions:
           - {type: DisruptionTarget, status: "True"}
+      # 130: the leader was interrupted, and will need workers again when it goes on.
+      - action: Ignore
+        onExitCodes: {containerName: worker, operator: In, values: [130]}
   template:
     metadata:
       labels: {app: quasar, part: worker}
@@ -180,7 +186,7 @@ spec:
           args:
             - |
               trap 'kill -TERM "$worker"; wait "$worker"; exit 143' TERM
-              quasar worker "$STORAGE" --wait 3600 --drain 50{{devices}} &
+              quasar worker "$STORAGE" --wait 3600 --drain 50{{code}}{{devices}} &
               worker=$!
               wait "$worker"
 {{environment}}          resources:
@@ -210,6 +216,11 @@ std::string quoted(const std::string& text) {
   return Json(text).dump();
 }
 
+// One for each process: for workers that `kubectl patch` adds too, for the leader, and for those who look at the study.
+int64_t connections_for(const LaunchOptions& options) {
+  return std::max<int64_t>(200, 2 * options.workers + 20);
+}
+
 std::string indented(const std::string& text, const std::string& by) {
   std::string out;
   for (size_t at = 0; at < text.size();) {
@@ -228,11 +239,13 @@ std::string kubernetes_objects(const LaunchOptions& options) {
   std::map<std::string, std::string> values{
       {"workers", std::to_string(options.workers)},
       {"failures", std::to_string(6 * options.workers)},
-      {"connections", std::to_string(options.workers + 20)},
+      {"connections", std::to_string(connections_for(options))},
       {"cpus", std::to_string(options.cpus)},
       {"memory", std::to_string(options.memory)},
       {"gpus", options.gpus > 0 ? ", nvidia.com/gpu: " + std::to_string(options.gpus) : ""},
+      {"most", is_private ? "   up to " + std::to_string(connections_for(options) - 20) : ""},
       {"devices", devices_option(options.gpus)},
+      {"code", code_option(options)},
       {"address", quoted(is_private ? "postgresql://quasar@quasar-database/quasar" : options.storage)},
       {"password", is_private ? "  password: " + quoted(options.password) + "\n" : ""},
       {"name", quoted(name)},

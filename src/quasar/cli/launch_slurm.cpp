@@ -96,11 +96,18 @@ find_database() { [ "$ending" -eq 0 ] && [ ! -e "$finished" ]; }
 
 constexpr const char* slurm_end = R"sh(
 lead() {
+  local code failures=0
   mkdir -p "$folder"
   serve
   find_database
-  run quasar search "$configuration" --quiet --set "study_storage_db=$storage" --set load_study_if_exists=true{{devices}}
-  local code=$?
+  while :; do
+    run quasar search "$configuration" --quiet --set "study_storage_db=$storage" --set load_study_if_exists=true{{devices}}
+    code=$?
+    # 75: the machine or the database failed, and may not a minute later.
+    [ "$code" -eq 75 ] && [ "$ending" -eq 0 ] && [ "$failures" -lt 5 ] || break
+    failures=$((failures + 1))
+    run sleep 60
+  done
   # 130: it was ended from outside, and goes on another time.
   [ "$code" -ge 126 ] || touch "$finished"
   stop_serving
@@ -111,11 +118,11 @@ work() {
   local failures=0 begin
   while [ "$failures" -lt 5 ] && find_database; do
     begin=$SECONDS
-    if run quasar worker "$storage" --wait 1800 --drain 90{{devices}}; then
-      failures=0
-    else
-      failures=$((failures + 1))
-    fi
+    run quasar worker "$storage" --wait 1800 --drain 90{{code}}{{devices}}
+    case $? in
+      0 | 130) failures=0 ;;  # 130: the leader was interrupted, and comes back
+      *) failures=$((failures + 1)) ;;
+    esac
     [ $((SECONDS - begin)) -ge 5 ] || sleep 5
   done
   [ "$failures" -lt 5 ]
@@ -142,6 +149,7 @@ std::string slurm_script(const LaunchOptions& options) {
                  {"memory", std::to_string(options.memory)},
                  {"gpus", options.gpus > 0 ? "#SBATCH --gres=gpu:" + std::to_string(options.gpus) + "\n" : ""},
                  {"devices", devices_option(options.gpus)},
+                 {"code", code_option(options)},
                  {"hours", std::to_string(options.hours)},
                  {"sbatch", lines},
                  {"configuration", as_word(options.configuration.string())},

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
+#include <sstream>
 #include <vector>
 
 #include "quasar/base/cancellation.hpp"
@@ -10,14 +11,16 @@
 #include "quasar/base/file.hpp"
 #include "quasar/base/process.hpp"
 #include "quasar/base/system/environment.hpp"
+#include "quasar/base/system/other_process.hpp"
 #include "quasar/cli/new_password.hpp"
 
 namespace quasar::cli {
 namespace fs = std::filesystem;
 namespace {
 
-constexpr const char* server_user = "quasar";
-constexpr int64_t most_connections = 500;
+constexpr const char* server_user = "quasar";                           // who owns the studies
+constexpr const char* administrator = "postgres";                       // who may do anything, and whom nothing lets in
+constexpr int64_t most_connections = 500, kept_for_administrators = 3;  // which PostgreSQL gives to nobody else
 
 // Where Debian's packages put each version's: that which the data are of, the newest where there are none.
 fs::path programs_of_server(const fs::path& data) {
@@ -77,6 +80,7 @@ PrivateServer::PrivateServer(PrivateServerOptions options, const Log& log) : opt
     tell(log, Level::info,
          "PostgreSQL refuses to run as root: it runs as the user " + user_ + ", who owns " + options_.folder.string());
   }
+  forget_dead_server(log);
   const bool is_there = fs::exists(data() / "PG_VERSION");
   if (!is_there && fs::exists(options_.folder) && !(fs::is_directory(options_.folder) && fs::is_empty(options_.folder)))
     throw Error("'" + options_.folder.string() + "' is no folder of `quasar serve`, and not empty: name a new one");
@@ -91,9 +95,35 @@ PrivateServer::PrivateServer(PrivateServerOptions options, const Log& log) : opt
     return;
   }
   write_file(data() / "quasar.conf", settings());
+  write_file(machine(), host_name());
   own(options_.folder);
   if (!run(control({"-w", "-t", "60", "-l", (options_.folder / "log").string(), "start"})))
     throw Error("the server in " + options_.folder.string() + " does not start: " + last_words(), Blame::world);
+}
+
+// A server that died with its machine leaves a process number behind. It means nothing on another machine, and may be another
+// process's by now.
+void PrivateServer::forget_dead_server(const Log& log) const {
+  const fs::path lock = data() / "postmaster.pid";
+  if (!fs::exists(lock)) return;
+  std::istringstream lines(read_file(lock));
+  std::string number, folder, begin, port, sockets, listens;  // its first lines
+  for (std::string* line : {&number, &folder, &begin, &port, &sockets, &listens}) std::getline(lines, *line);
+  const std::string here = host_name(), there = fs::exists(machine()) ? read_file(machine()) : here;
+  if (there == here) {
+    const auto command = command_of_process(std::atoll(number.c_str()));
+    if (!command || command->find("postgres") != std::string::npos) return;  // pg_ctl sees whether it lives
+  } else {
+    const std::string in_folder = "a server was started in " + options_.folder.string() + " on the machine " + there;
+    if (listens == "localhost" || listens.starts_with("127.") || listens == "::1")
+      throw Error(in_folder + ", and nobody sees from here whether it runs: end it there, or remove " + lock.string() +
+                  " if that machine is gone");
+    if (run({(programs_ / "pg_isready").string(), "-q", "-t", "5", "-h", there, "-p", port}))
+      throw Error(in_folder + ", and runs: end it there first");
+  }
+  tell(log, Level::warning,
+       "the server that ran in " + options_.folder.string() + " on " + there + " has died, and is begun again");
+  fs::remove(lock);
 }
 
 // What an earlier `quasar serve` began to make, and could not: the settings come last.
@@ -108,7 +138,7 @@ void PrivateServer::remove_unfinished() const {
 
 void PrivateServer::clear() const {
   std::error_code ignored;
-  for (const char* own : {"password", "server.key", "server.crt"}) fs::remove(options_.folder / own, ignored);
+  for (const char* own : {"password", "machine", "server.key", "server.crt"}) fs::remove(options_.folder / own, ignored);
   for (const auto& own : {data(), output(), errors()}) fs::remove_all(own, ignored);
 }
 
@@ -137,8 +167,9 @@ void PrivateServer::make(const Log& log) {
   keep_to_owner(password);
   own(password);
   tell(log, Level::info, "making a database in " + options_.folder.string());
-  if (!run({(programs_ / "initdb").string(), "-D", data().string(), "-U", server_user, "-A", "scram-sha-256", "--pwfile",
-            password.string(), "-E", "UTF8", "--locale=C"})) {
+  if (!run({(programs_ / "initdb").string(), "-D", data().string(), "-U", administrator, "-A", "reject", "-E", "UTF8",
+            "--locale=C"}) ||
+      !make_owner()) {
     const std::string why = end_of(errors());
     clear();
     throw Error("no database can be made in " + options_.folder.string() + ": " + why, Blame::world);
@@ -153,10 +184,25 @@ void PrivateServer::make(const Log& log) {
   write_file(data() / "postgresql.conf", "include 'quasar.conf'\n" + read_file(data() / "postgresql.conf"));
 }
 
+// Of the database, without any other right. The server does not run yet: nobody is let in who could do this later.
+bool PrivateServer::make_owner() const {
+  const fs::path statements = options_.folder / "statements";
+  write_file(statements, "CREATE ROLE " + std::string(server_user) + " LOGIN PASSWORD '" +
+                             read_file(options_.folder / "password") + "'\nALTER DATABASE postgres OWNER TO " + server_user +
+                             "\n");
+  keep_to_owner(statements);
+  own(statements);
+  const bool made = run(
+      {"sh", "-c", "exec \"$0\" --single -c exit_on_error=on -c password_encryption=scram-sha-256 -D \"$1\" postgres < \"$2\"",
+       (programs_ / "postgres").string(), data().string(), statements.string()});
+  fs::remove(statements);
+  return made;
+}
+
 std::string PrivateServer::settings() const {
   const auto in_folder = [&](const char* name) { return in_quotes((options_.folder / name).string()); };
   return "listen_addresses = " + in_quotes(options_.listen) + "\nport = " + std::to_string(options_.port) +
-         "\nunix_socket_directories = ''\nmax_connections = " + std::to_string(most_connections) +
+         "\nunix_socket_directories = ''\nmax_connections = " + std::to_string(most_connections + kept_for_administrators) +
          "\nssl = on\nssl_cert_file = " + in_folder("server.crt") + "\nssl_key_file = " + in_folder("server.key") +
          "\npassword_encryption = 'scram-sha-256'\n";
 }
@@ -173,8 +219,9 @@ void PrivateServer::stop() {
 
 std::string PrivateServer::address() const {
   const bool everywhere = options_.listen == "*" || options_.listen == "0.0.0.0" || options_.listen == "::";
+  const std::string host = everywhere ? host_name() : options_.listen;
   return std::string("postgresql://") + server_user + ":" + read_file(options_.folder / "password") + "@" +
-         (everywhere ? host_name() : options_.listen) + ":" + std::to_string(options_.port) +
+         (host.find(':') == std::string::npos ? host : "[" + host + "]") + ":" + std::to_string(options_.port) +
          "/postgres?sslmode=require&channel_binding=require";
 }
 

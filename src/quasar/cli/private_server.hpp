@@ -1,5 +1,5 @@
-// A PostgreSQL server of the user's own, from the programs that are installed: its data in a folder, one user with a password,
-// encrypted connections only.
+// A PostgreSQL server of the user's own, from the programs that are installed: its data in a folder, one user with a password who
+// owns the studies and no more, encrypted connections only.
 #pragma once
 
 #include <filesystem>
@@ -12,7 +12,7 @@ namespace quasar::cli {
 
 struct PrivateServerOptions {
   std::filesystem::path folder;      // made when it does not exist
-  std::string listen = "127.0.0.1";  // an address of this machine, or 0.0.0.0: all of them
+  std::string listen = "127.0.0.1";  // an address of this machine, also of IPv6, or 0.0.0.0: all of them
   int64_t port = 5432;
 };
 
@@ -35,7 +35,9 @@ class PrivateServer {
 
  private:
   void make(const Log& log);
+  bool make_owner() const;  // who works with the studies; false: it failed
   void remove_unfinished() const;
+  void forget_dead_server(const Log& log) const;
   void clear() const;  // of what make() makes
   std::string settings() const;
   void own(const std::filesystem::path& path) const;
@@ -43,6 +45,7 @@ class PrivateServer {
   bool run(std::vector<std::string> words) const;
   std::vector<std::string> control(const std::vector<std::string>& words) const;
   std::filesystem::path data() const { return options_.folder / "data"; }
+  std::filesystem::path machine() const { return options_.folder / "machine"; }  // on which it was started last
   std::filesystem::path output() const { return options_.folder / "output"; }
   std::filesystem::path errors() const { return options_.folder / "messages"; }
 

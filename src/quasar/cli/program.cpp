@@ -10,6 +10,7 @@
 #include <stdexcept>
 #include <system_error>
 
+#include "quasar/base/error.hpp"
 #include "quasar/base/machine.hpp"
 #include "quasar/base/names.hpp"
 #include "quasar/base/printable.hpp"
@@ -54,9 +55,13 @@ int report_parse_error(const CLI::App& app, const CLI::ParseError& error, int ar
   return exit_input;
 }
 
-int fail(const std::string& what) {
+int fail(const std::string& what, int code = exit_input) {
   std::cerr << "quasar: " << printable_message(what) << "\n";
-  return exit_input;
+  return code;
+}
+
+int exit_code(Blame blame) {
+  return blame == Blame::world ? exit_machine : exit_input;
 }
 
 // What ended, and whether its results are files.
@@ -79,14 +84,18 @@ Ended run_command(Command& command) {
   } catch (const Cancelled& stopped) {
     fail(stopped.what());
     return ended(exit_interrupted);
+  } catch (const Error& error) {
+    return ended(fail(error.what(), exit_code(error.blame())));
   } catch (const std::bad_alloc&) {
-    return ended(fail("out of memory"));
+    return ended(fail("out of memory", exit_machine));
   } catch (const std::length_error&) {
-    return ended(fail("out of memory"));
+    return ended(fail("out of memory", exit_machine));
   } catch (const std::filesystem::filesystem_error& error) {
-    return ended(fail("'" + error.path1().string() + "' cannot be used: " + error.code().message()));
+    return ended(fail("'" + error.path1().string() + "' cannot be used: " + error.code().message(),
+                      exit_code(blame_of(error.code().value()))));
   } catch (const std::system_error& error) {
-    return ended(fail(in_words(error)));
+    const bool no_thread = error.code() == std::errc::resource_unavailable_try_again;
+    return ended(fail(in_words(error), no_thread ? exit_machine : exit_code(blame_of(error.code().value()))));
   } catch (const std::exception& error) {
     return ended(fail(error.what()));
   }
@@ -119,7 +128,7 @@ Ended guarded(int argc, char** argv) {
   try {
     return run(argc, argv);
   } catch (const std::bad_alloc&) {
-    return {fail("out of memory")};
+    return {fail("out of memory", exit_machine)};
   }
 }
 
@@ -131,7 +140,7 @@ int exit_code(const Ended& ended, StandardOutput& output) {
   if (!unread)
     fail(std::string("cannot write to standard output: ") + std::strerror(failure) +
          (ended.files ? "; its results are kept all the same" : ""));
-  return ended.code != exit_done ? ended.code : unread ? exit_unread : exit_input;
+  return ended.code != exit_done ? ended.code : unread ? exit_unread : exit_code(blame_of(failure));
 }
 
 // Of a program by another name nobody knows what it does with its arguments; Python's package says itself how it is started.

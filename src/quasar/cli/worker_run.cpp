@@ -19,10 +19,29 @@
 namespace quasar::cli {
 namespace fs = std::filesystem;
 
+namespace {
+
 Json worker_json(const tune::WorkerRun& done) {
   return {{"executed", done.executed}, {"failed", done.failed}, {"duplicates", done.duplicates},
-          {"seconds", done.seconds},   {"reason", done.reason}, {"interrupted", done.interrupted}};
+          {"seconds", done.seconds},   {"reason", done.reason}, {"interrupted", done.interrupted || done.search_interrupted}};
 }
+
+}  // namespace
+
+void print_worker(const tune::WorkerRun& done, const WorkerRunOptions& options) {
+  std::cout << worker_json(done).dump(options.until_idle ? -1 : 2) << std::endl;  // one line for each search
+}
+
+namespace {
+
+// Of processes that were started together the leader alone says that it was interrupted: mpirun ends all for the first that
+// fails.
+int exit_code(const tune::WorkerRun& done) {
+  if (done.interrupted) return exit_interrupted;
+  return done.search_interrupted && tune::rank() == 0 ? exit_interrupted : exit_done;
+}
+
+}  // namespace
 
 WorkerEnd run_worker(tune::Job job, const WorkerRunOptions& options) {
   catch_signals();
@@ -39,13 +58,17 @@ WorkerEnd run_worker(tune::Job job, const WorkerRunOptions& options) {
   }
   console.note("worker started: quasar " + version() + ", ONNX Runtime " + runtime::version() + ", " + process_name() +
                "; study " + job.study.name + " in " + without_password(job.study.storage));
-  const tune::WorkerRun done =
-      tune::work(job, {.log = console.log(), .listener = console.listener(), .stop = stop_requested(), .launch = options.launch},
-                 options.patience, {.drain = options.drain, .idle = options.until_idle});
+  const tune::WorkerRun done = tune::work(job,
+                                          {.log = console.log(),
+                                           .listener = console.listener(),
+                                           .stop = stop_requested(),
+                                           .launch = options.launch,
+                                           .run = options.run},
+                                          options.patience, {.drain = options.drain, .idle = options.until_idle});
   console.close_progress();
-  const WorkerEnd end{.code = done.interrupted ? exit_interrupted : exit_done, .idle = done.idle};
+  const WorkerEnd end{.code = exit_code(done), .idle = done.idle, .interrupted = done.interrupted};
   if (options.json) {
-    std::cout << worker_json(done).dump(2) << "\n";
+    print_worker(done, options);
     return end;
   }
   if (!options.launch.empty()) std::cout << process_name() << ": ";  // others print theirs beside it

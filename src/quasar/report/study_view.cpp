@@ -47,12 +47,10 @@ std::string state_of(search::Storage& storage, const search::StudyRecord& study)
   return said == "ended" || said.empty() || led ? said : "left";
 }
 
-constexpr const char* was_interrupted = "it was interrupted";  // by which a leader says so (tune/search.cpp)
-
 // What the study says of its search, as the status of a result.
 std::string status_of(const std::string& state, const std::string& reason, const std::string& if_unsaid) {
   if (state == "running" || state == "preparing") return "running";
-  if (state == "left" || (state == "ended" && reason == was_interrupted)) return "interrupted";
+  if (state == "left" || (state == "ended" && reason == search::was_interrupted)) return "interrupted";
   return state == "ended" ? "ended" : if_unsaid;
 }
 

@@ -44,7 +44,7 @@ void ignore(void*, OrtLoggingLevel, const char*, const char*, const char*, const
 Ort::Env& environment() {
   static Ort::Env& env = []() -> Ort::Env& {
     if (OrtGetApiBase()->GetApi(ORT_API_VERSION) == nullptr) {
-      throw Error("the installed ONNX Runtime " + version() + " is older than the one that Quasar was built for", Blame::world);
+      throw Error("the installed ONNX Runtime " + version() + " is older than the one that Quasar was built for", Blame::setup);
     }
     // ONNX Runtime's own packages (1.29 and later) record what sessions do under ~/.cache and send it to Microsoft, from the
     // making of this object on. A user who sets the variable decides.

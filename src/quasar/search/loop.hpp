@@ -95,7 +95,7 @@ class Loop {
   Trial waiting(const MyRunningTrial& job) const;
   static Trial failed(const MyRunningTrial& job, const char* why);
   // The machine failed and not the trial, which waits for whoever runs it next; this run ends.
-  Trial broken(const MyRunningTrial& job, const char* why);
+  Trial broken(const MyRunningTrial& job, const Error& why);
   // Records the trial, or keeps a duplicate until the trial that it repeats has ended.
   void tell(Trial trial);
   void settle(Trial trial);

@@ -26,11 +26,11 @@ Trial Loop::attempt(MyRunningTrial& job) {
   } catch (const TrialChanged& e) {  // another process took it over, as the storage will say
     return failed(job, e.what());
   } catch (const Error& e) {
-    return e.blame() == Blame::world ? broken(job, e.what()) : failed(job, e.what());
+    return e.blame() == Blame::user ? failed(job, e.what()) : broken(job, e);
   } catch (const std::filesystem::filesystem_error& e) {  // a folder that was there is gone
-    return broken(job, e.what());
+    return broken(job, Error(e.what(), blame_of_writing(e.code().value())));
   } catch (const std::system_error& e) {
-    return blame_of(e.code().value()) == Blame::world ? broken(job, e.what()) : failed(job, e.what());
+    return blame_of(e.code().value()) == Blame::world ? broken(job, Error(e.what(), Blame::world)) : failed(job, e.what());
   } catch (const std::exception& e) {
     return failed(job, e.what());
   } catch (...) {
@@ -53,14 +53,14 @@ Trial Loop::failed(const MyRunningTrial& job, const char* why) {
   return out;
 }
 
-Trial Loop::broken(const MyRunningTrial& job, const char* why) {
+Trial Loop::broken(const MyRunningTrial& job, const Error& why) {
   const std::scoped_lock lock(mutex_);  // first: who waits for it lifts no cap
   const Uncapped no_cap;
   if (!broken_) {
-    broken_ = std::make_exception_ptr(Error(std::string(why) + "; that is no result of trial " + std::to_string(job.number()) +
-                                                ", which waits to be run again: mend it, and " +
+    broken_ = std::make_exception_ptr(Error(std::string(why.what()) + "; that is no result of trial " +
+                                                std::to_string(job.number()) + ", which waits to be run again: mend it, and " +
                                                 (study_.is_worker() ? "start this worker again" : "continue with --resume"),
-                                            Blame::world));
+                                            why.blame()));
   }
   stop_.stop();
   changed_.notify_all();

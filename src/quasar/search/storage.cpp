@@ -90,7 +90,7 @@ bool storage_exists(const std::string& url) {
   std::error_code code;
   const auto status = std::filesystem::status(*path, code);
   if (status.type() == std::filesystem::file_type::none)
-    throw Error("the study database '" + *path + "' cannot be opened: " + code.message(), Blame::world);
+    throw Error("the study database '" + *path + "' cannot be opened: " + code.message(), blame_of_writing(code.value()));
   return std::filesystem::exists(status);
 }
 
@@ -103,7 +103,7 @@ void expect_place(const std::string& url) {
   if (there && may_make_files_in(folder)) return;
   throw Error("the study database '" + *file + "' cannot be made: " +
                   (there ? "nothing may be written to the folder '" : "there is no folder '") + folder.string() + "'",
-              Blame::world);
+              Blame::setup);
 }
 
 namespace {

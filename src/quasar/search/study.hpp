@@ -34,6 +34,9 @@ QUASAR_API void refuse_existing(std::span<const StudyRecord> studies, const std:
 // every run.
 inline constexpr const char* search_attribute = "search";
 
+// The reason of a run that ended before its end and is to be continued.
+inline constexpr const char* was_interrupted = "it was interrupted";
+
 // The user attribute by which anybody asks the leader of a run to stop: the text of that run.
 inline constexpr const char* stop_attribute = "stop";
 

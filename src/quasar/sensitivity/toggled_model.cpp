@@ -47,7 +47,7 @@ auto guarded(Work work) {
   } catch (const ToggledModelFailed&) {
     throw;
   } catch (const Error& e) {
-    if (e.blame() == quasar::Blame::world) throw;  // a disk that cannot be read says nothing of the model
+    if (e.blame() != quasar::Blame::user) throw;  // a disk that cannot be read says nothing of the model
     throw ToggledModelFailed(e);
   }
 }

@@ -137,7 +137,7 @@ std::string Tuner::traversed(const std::function<void(Tuner&)>& traverse) {
 bool Tuner::is_the_strategys(const std::exception& thrown) const {
   const auto* const error = dynamic_cast<const Error*>(&thrown);
   const bool ours =
-      dynamic_cast<const std::bad_alloc*>(&thrown) != nullptr || (error != nullptr && error->blame() == Blame::world);
+      dynamic_cast<const std::bad_alloc*>(&thrown) != nullptr || (error != nullptr && error->blame() != Blame::user);
   return !ours && !in_a_trial_ && has_a_loss();
 }
 

@@ -95,6 +95,27 @@ void keep(Keeping& all, const std::string& key, const Json& words, const Job& jo
 
 }  // namespace
 
+std::vector<std::string> files_beyond_limit(const Job& job) {
+  uintmax_t room = job.study.files_limit;
+  std::set<std::string> seen;
+  std::vector<std::string> out;
+  for (const char* key : keys_of_files) {
+    const Json value = job.words.value(key, Json());
+    if (value.is_null() || !seen.insert(value.dump()).second) continue;
+    try {
+      const auto source = moved(key, value, job.base, "files");
+      const uintmax_t bytes = source ? size_of(*source) : 0;
+      if (bytes > room)
+        out.push_back(std::string(key) + " (" + megabytes(bytes) + ")");
+      else
+        room -= bytes;
+    } catch (const Error&) {  // it is not here, and nobody knows
+    } catch (const fs::filesystem_error&) {
+    }
+  }
+  return out;
+}
+
 void keep_files(search::Study& study, search::Storage& storage, const Job& job, const Log& log) {
   search::FileStore* const store = study.is_shared() ? storage.sharing()->files() : nullptr;
   if (store == nullptr) return;

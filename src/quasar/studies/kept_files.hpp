@@ -5,6 +5,7 @@
 
 #include <set>
 #include <string>
+#include <vector>
 
 #include "quasar/base/log.hpp"
 #include "quasar/job/job.hpp"
@@ -16,6 +17,10 @@ namespace quasar::tune {
 // first. What is not kept, and why, stands in the study and in the log; a storage that takes no files is a warning. Throws
 // Cancelled.
 void keep_files(search::Study& study, search::Storage& storage, const Job& job, const Log& log);
+
+// Keys whose files the leader would leave out, as they have more bytes than study_files_limit, each with what it has:
+// "model_input (312 MB)". Files that are not here are passed over.
+std::vector<std::string> files_beyond_limit(const Job& job);
 
 // Where a worker looks for the files of a study.
 struct KeptFilesWanted {

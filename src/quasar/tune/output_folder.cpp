@@ -14,7 +14,7 @@ const fs::path& made(const fs::path& path) {
   fs::create_directories(path, code);
   if (fs::exists(path) && !fs::is_directory(path))
     throw Error("output_dir '" + path.string() + "' is a file, but must be a folder");
-  if (code) throw Error("output_dir '" + path.string() + "' cannot be made: " + code.message(), Blame::world);
+  if (code) throw Error("output_dir '" + path.string() + "' cannot be made: " + code.message(), blame_of_writing(code.value()));
   return path;
 }
 
@@ -55,7 +55,7 @@ const fs::path& OutputFolder::unfinished() {
   fs::remove_all(unfinished_, code);
   if (!fs::create_directory(unfinished_, code)) {
     if (!code) code = std::make_error_code(std::errc::file_exists);
-    throw Error("cannot write in output_dir '" + path_.string() + "': " + code.message(), Blame::world);
+    throw Error("cannot write in output_dir '" + path_.string() + "': " + code.message(), blame_of_writing(code.value()));
   }
   made_ = true;
   return unfinished_;
@@ -84,7 +84,7 @@ void OutputFolder::move(const std::string& name) const {
   if (fs::exists(unfinished_ / name, code)) fs::create_directories((path_ / name).parent_path(), code);
   fs::rename(unfinished_ / name, path_ / name, code);
   if (code && code != std::errc::no_such_file_or_directory)
-    throw Error("cannot write '" + (path_ / name).string() + "': " + code.message(), Blame::world);
+    throw Error("cannot write '" + (path_ / name).string() + "': " + code.message(), blame_of_writing(code.value()));
 }
 
 std::string OutputFolder::lost() const {

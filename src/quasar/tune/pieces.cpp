@@ -29,7 +29,7 @@ std::vector<fs::path> save_pieces(const graph::Model& joined, const fs::path& fo
   fs::create_directories(folder, code);
   if (code)
     throw Error("cannot make the folder '" + folder.string() + "' for the models of the pipeline: " + code.message(),
-                Blame::world);
+                blame_of_writing(code.value()));
   std::vector<fs::path> out;
   for (const auto& piece : pieces) {
     out.push_back(folder / piece.file);

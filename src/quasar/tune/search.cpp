@@ -164,7 +164,7 @@ Ended run(Summary& summary, const TrialContext& context, const PreparedJob& prep
   summary.reason = guard.has_stopped() ? guard.lost_study() : in_the_users_words(context.job.limits, out.finding.result.reason);
   const bool interrupted = out.finding.result.end == search::RunResult::End::interrupted;
   summary.asked_to_stop = study.leader_message().ended.has_value();
-  study.announce("ended", interrupted ? "it was interrupted" : summary.reason);
+  study.announce("ended", interrupted ? search::was_interrupted : summary.reason);
   out.late = search::late_trials(study, patience_with_workers);
   if (out.late.running > 0) warn(summary, log, still_running(out.late.running));
   for (const auto& told : out.finding.warnings) warn(summary, log, told);

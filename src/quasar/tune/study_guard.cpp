@@ -21,7 +21,7 @@ Monitor StudyGuard::monitor() {
 }
 
 void StudyGuard::expect_folder() const {
-  if (const std::string why = folder_.lost(); !why.empty()) throw Error(why, Blame::world);
+  if (const std::string why = folder_.lost(); !why.empty()) throw Error(why, Blame::setup);
 }
 
 std::string StudyGuard::lost() const {

@@ -96,6 +96,7 @@ struct Monitor {
   std::function<void(const Summary&, const std::filesystem::path& folder)> results = {};
   std::function<void(const Job&)> goes_on = {};  // called when the search goes on with another job (rescue.hpp)
   std::string launch = {};                       // of processes that were started together: the same text for all of them
+  std::string run = {};                          // a worker's, whose search ran when it came: which one (worker/said.hpp)
 };
 
 }  // namespace quasar::tune

@@ -1,5 +1,6 @@
 #include "quasar/worker/launch.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <cstdlib>
 #include <optional>
@@ -14,7 +15,7 @@
 namespace quasar::tune {
 
 int64_t rank() {
-  for (const char* name : {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "SLURM_PROCID"}) {
+  for (const char* name : {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID"}) {
     if (const char* text = std::getenv(name)) return std::strtoll(text, nullptr, 10);
   }
   return 0;
@@ -58,7 +59,10 @@ void wait_for_first(const StudyKeys& study, const std::string& launch, const std
   const auto storage = search::open_storage(storage_url(study));
   const auto is_held = [&] {
     try {
-      return storage->sharing()->is_locked(id_of_launch(launch));
+      if (!launch.empty()) return storage->sharing()->is_locked(id_of_launch(launch));
+      return std::ranges::any_of(storage->studies(), [&](const search::StudyRecord& one) {
+        return one.name == study.name && storage->sharing()->is_locked(one.id);
+      });
     } catch (const search::ConnectionLost&) {  // so has the first process
       return true;
     }

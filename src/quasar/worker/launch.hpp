@@ -10,10 +10,12 @@
 
 namespace quasar::tune {
 
-// Which process this is of those that were started together (Open MPI, PMIx, Slurm); 0: the first, or the only one.
+// Which process this is of those that were started together (Open MPI, PMIx, MPICH and Intel MPI, Slurm); 0: the first, or the
+// only one.
 int64_t rank();
 
-// What those processes have in common, and no others; "": this one was started by itself.
+// What those processes have in common, and no others; "": this one was started by itself, or by MPICH's mpirun, which says no
+// such thing: its processes find their search by the study alone.
 std::string launch();
 
 // The name of this process in what it says where others may work on the study, as `quasar status` shows it; "" elsewhere.
@@ -25,7 +27,8 @@ void require_shared(const StudyKeys& study);
 // The job of a worker that leaves no files behind: what it writes all the same goes into `scratch`.
 Job in_scratch(Job job, const std::filesystem::path& scratch);
 
-// Returns when the first process holds the launch no more (LaunchLead), or when `stop` stops. A server that is away for a moment
+// Returns when the first process holds the launch no more (LaunchLead), or the study where there is no name of a launch, or when
+// `stop` stops. A server that is away for a moment
 // is no end.
 void wait_for_first(const StudyKeys& study, const std::string& launch, const std::stop_token& stop);
 

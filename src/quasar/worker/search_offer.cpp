@@ -69,7 +69,12 @@ SearchOffer offer_in(const search::StudyRecord& study, const Studies& studies, c
   if (const Json teacher = words.value("warm_start", Json()); teacher.is_string() && search::is_shared_storage(teacher))
     refuse_offer(study, wanted, "has a warm_start on a server that only the study names: " + without_password(teacher),
                  "; give ");
-  SearchOffer out{.study = study.name, .id = study.id, .words = Json::object(), .folder = {}, .known = study.user_attributes};
+  SearchOffer out{.study = study.name,
+                  .id = study.id,
+                  .words = Json::object(),
+                  .folder = {},
+                  .known = study.user_attributes,
+                  .run = Said(study).run};
   for (const auto& [key, value] : words.items()) {
     if (!is_of_leader_alone(key)) out.words[key] = value;
   }
@@ -83,10 +88,35 @@ SearchOffer offer_in(const search::StudyRecord& study, const Studies& studies, c
   return out;
 }
 
-std::string what_is_awaited(const OfferWanted& wanted, size_t studies) {
-  return "a search to begin in " + without_password(wanted.address) +
-         (wanted.study.empty() ? "" : " under the name " + wanted.study) +
-         (studies == 0 ? ", which holds no study" : ", where none runs now");
+// The first of those that run for which this worker can work.
+std::optional<SearchOffer> first_possible(const std::vector<const search::StudyRecord*>& led, const Studies& studies,
+                                          const OfferWanted& wanted, const Log& log) {
+  for (const auto* study : led) {
+    const std::string run = Said(*study).run;
+    if (wanted.passed_over->contains(run)) continue;
+    try {
+      SearchOffer out = offer_in(*study, studies, wanted);
+      if (led.size() > 1)
+        tell(log, Level::info, "several searches run: " + names_of(led) + "; this worker works for " + study->name + " first");
+      return out;
+    } catch (const Error& error) {
+      wanted.passed_over->insert(run);
+      tell(log, Level::warning, std::string(error.what()) + "; this worker waits for other searches");
+    }
+  }
+  return std::nullopt;
+}
+
+// Of one search, with the reason where it has ended.
+std::string what_is_awaited(const OfferWanted& wanted, const Studies& studies, size_t led) {
+  const std::string what = "a search to begin in " + without_password(wanted.address) +
+                           (wanted.study.empty() ? "" : " under the name " + wanted.study);
+  if (led > 0) return what + ", where none runs that this worker can work for";
+  if (studies.empty()) return what + ", which holds no study";
+  const auto chain = wanted.study.empty() ? std::vector<const search::StudyRecord*>{} : chain_of(studies, wanted.study);
+  const auto* last = !chain.empty() ? chain.back() : studies.size() == 1 ? &studies.front() : nullptr;
+  const bool ended = last != nullptr && Said(*last).state == "ended";
+  return what + ", where none runs now" + (ended ? ": that of '" + last->name + "' has ended, " + Said(*last).reason : "");
 }
 
 }  // namespace
@@ -94,23 +124,25 @@ std::string what_is_awaited(const OfferWanted& wanted, size_t studies) {
 std::optional<SearchOffer> offer_of_search(search::Storage& storage, const OfferWanted& wanted, const Log& log) {
   Waiting waiting(wanted.patience);
   std::optional<std::string> before;
-  size_t count = 0;
+  std::string awaited;
+  const bool stands = wanted.passed_over != nullptr;
   for (;;) {
     if (std::string leaders = storage.sharing()->leaders(search::search_attribute); before != leaders) {
       before = std::move(leaders);
       const Studies studies = storage.studies();
-      count = studies.size();
       const auto led = led_searches(studies, storage, wanted.study);
-      if (led.size() == 1) return offer_in(*led.front(), studies, wanted);
-      if (led.size() > 1)
+      if (auto offer = stands ? first_possible(led, studies, wanted, log) : std::nullopt) return offer;
+      if (led.size() == 1 && !stands) return offer_in(*led.front(), studies, wanted);
+      if (led.size() > 1 && !stands)
         throw Error("several searches run in " + without_password(wanted.address) + ": " + names_of(led) +
                     "; say for which to work (--study NAME)");
+      awaited = what_is_awaited(wanted, studies, led.size());
     }
-    if (waiting.is_over() && wanted.none_is_good) return std::nullopt;
+    if (waiting.is_over() && stands) return std::nullopt;
     if (waiting.is_over())
-      throw Error("there is no search to work for: waited " + Json(wanted.patience).dump() + " s for " +
-                  what_is_awaited(wanted, count) + "; start `quasar search` with this storage, or wait longer (--wait)");
-    waiting.say(what_is_awaited(wanted, count), log);
+      throw Error("there is no search to work for: waited " + Json(wanted.patience).dump() + " s for " + awaited +
+                  "; start `quasar search` with this storage, or wait longer (--wait)");
+    waiting.say(awaited, log);
     waiting.for_news(storage);
   }
 }

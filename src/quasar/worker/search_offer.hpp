@@ -20,18 +20,22 @@ struct SearchOffer {
   Json words;                    // the search's configuration, without what is a machine's own business
   std::filesystem::path folder;  // where its relative paths start
   Json known;                    // the study's attributes
+  std::string run;               // of its leader, as Said has it
 };
 
 struct OfferWanted {
-  std::string address;        // of the database, with which the words then name it
-  std::string study;          // "": the only one whose search runs
-  double patience = 600;      // seconds to wait for a search to begin
-  bool allow_code = false;    // programs, libraries and Python files that the study names may be run
-  bool none_is_good = false;  // nullopt when none has begun, instead of an error
+  std::string address;      // of the database, with which the words then name it
+  std::string study;        // "": the only one whose search runs
+  double patience = 600;    // seconds to wait for a search to begin
+  bool allow_code = false;  // programs, libraries and Python files that the study names may be run
+  // Of a worker that goes from search to search: runs that it cannot work for, as Said has them, of which it has told. nullptr:
+  // of any other, which needs a search that it can work for.
+  std::set<std::string>* passed_over = nullptr;
 };
 
 // Waits for a search that is led now. Throws Error where several are and none is named, where none begins, and for one that would
-// run programs which are not allowed; and Cancelled.
+// run programs which are not allowed; and Cancelled. A worker that goes from search to search takes the first that it can work
+// for, tells of the others, and gets nullopt where none has begun.
 std::optional<SearchOffer> offer_of_search(search::Storage& storage, const OfferWanted& wanted, const Log& log);
 
 // The offer with what the study keeps of model and samples (kept_files.hpp), where that is not on this machine: fetched into the

@@ -47,13 +47,13 @@ struct SearchToJoin::Look {
   std::string trouble;               // why it could not be seen whether a search may be joined; "": it could
 };
 
-SearchToJoin::SearchToJoin(Job asked, search::Storage& storage, std::string launch)
-    : asked_(std::move(asked)), storage_(storage), launch_(std::move(launch)) {
+SearchToJoin::SearchToJoin(Job asked, search::Storage& storage, const Which& which)
+    : asked_(std::move(asked)), storage_(storage), launch_(which.launch) {
   const auto studies = storage_.studies();
   for (const auto* study : candidates(studies, asked_)) {
     const Said said(*study);
     const bool of_this_launch = !launch_.empty() && said.launch == launch_;  // it was shorter than this process took to begin
-    if (said.state == "ended" && !of_this_launch) over_.insert(said.run);
+    if (said.state == "ended" && !of_this_launch && said.run != which.run) over_.insert(said.run);
   }
   // An error where they cannot be read: no leader could go on with them, however long a worker waits.
   if (const auto* study = with_choices(studies, asked_.study.name, choices_of(asked_))) storage_.trials(study->id);

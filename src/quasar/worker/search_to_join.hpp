@@ -26,9 +26,12 @@ class NoSearch : public Error {
 
 class SearchToJoin {
  public:
-  // Looks for the first time. `launch`: of processes that were started together; the search is that of the one which leads them,
-  // and no other. "": anybody's. `storage` must outlive it. Throws Error for a study that is there and damaged.
-  SearchToJoin(Job asked, search::Storage& storage, std::string launch);
+  struct Which {
+    std::string launch = {};  // of processes that were started together: the search of the one which leads them; "": anybody's
+    std::string run = {};     // as Said has it, of a search that ran when this worker came, and may have ended since; "": none
+  };
+  // Looks for the first time. `storage` must outlive it. Throws Error for a study that is there and damaged.
+  SearchToJoin(Job asked, search::Storage& storage, const Which& which);
 
   // The job with the study as it is now, which may be another one when the leader has come.
   Job guess() const;

@@ -28,6 +28,11 @@ std::optional<double> take_time_limit(Job& job) {
   return seconds;
 }
 
+void end_with_search(WorkerRun& done, const std::string& why) {
+  done.reason = "the search has ended: " + why;
+  done.search_interrupted = why == search::was_interrupted;
+}
+
 // What there is to be joined, and the work that would be in vain without it.
 struct Occasion {
   search::Storage& storage;
@@ -53,7 +58,7 @@ void carry_out(WorkerRun& done, const Occasion& occasion, const Monitor& monitor
   preparation.is_done();
   phase = {};
   if (ended) {
-    done.reason = "the search has ended: " + *ended;
+    end_with_search(done, *ended);
     return;
   }
   const auto seconds = take_time_limit(job);
@@ -77,9 +82,25 @@ void carry_out(WorkerRun& done, const Occasion& occasion, const Monitor& monitor
   done.all = result.counts;
   done.reason = result.reason;
   done.interrupted = result.end == search::RunResult::End::interrupted && !leader.passed();
+  done.search_interrupted = leader.passed() || study.leader_message().ended == search::was_interrupted;
   if (leader.passed())
     done.reason = "nobody has led the search for its time_limit of " + Json(*seconds).dump() + " s; continue it with --resume";
   done.trials_s = phase.seconds();
+}
+
+void take_part(WorkerRun& done, const Job& asked, const Monitor& monitor, double patience, Drain& drain) {
+  const auto storage = search::open_storage(storage_url(asked.study));
+  storage->tell_to(monitor.log);
+  SearchToJoin awaited(asked, *storage, {.launch = monitor.launch, .run = monitor.run});
+  Preparation preparation(awaited, std::min(asked.study.heartbeat.interval, 1.0), monitor.stop);
+  try {
+    const CancelScope scope(preparation.token());
+    carry_out(done, {*storage, awaited, preparation, drain}, monitor, patience);
+  } catch (const Cancelled&) {
+    const auto ended = preparation.reason();
+    if (!ended) throw;
+    end_with_search(done, *ended);
+  }
 }
 
 }  // namespace
@@ -96,24 +117,17 @@ WorkerRun work(const Job& asked, const Monitor& outer_monitor, double patience, 
   Monitor monitor = outer_monitor;
   monitor.stop = drain.token();
   const CancelScope outer(monitor.stop);
-  const auto storage = search::open_storage(storage_url(asked.study));
-  storage->tell_to(monitor.log);
-  SearchToJoin awaited(asked, *storage, monitor.launch);
-  Preparation preparation(awaited, std::min(asked.study.heartbeat.interval, 1.0), monitor.stop);
   try {
-    const CancelScope scope(preparation.token());
-    carry_out(done, {*storage, awaited, preparation, drain}, monitor, patience);
+    take_part(done, asked, monitor, patience, drain);
   } catch (const NoSearch&) {
     if (!end.idle) throw;
     done.idle = true;
     done.reason = "there was nothing to do";
   } catch (const Cancelled&) {
-    const auto ended = preparation.reason();
-    if (!ended && drain.reason().empty()) throw;
-    if (ended) done.reason = "the search has ended: " + *ended;
+    if (drain.reason().empty()) throw;
   }
   if (const std::string why = drain.reason(); !why.empty()) {
-    done.interrupted = false;
+    done.interrupted = done.search_interrupted = false;
     done.reason = why;
     done.idle = drain.was_idle();
   }

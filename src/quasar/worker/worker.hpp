@@ -11,8 +11,9 @@ struct WorkerRun {
   size_t executed = 0, duplicates = 0, failed = 0;  // of its own trials
   search::Counts all;                               // of the study, as far as it saw
   std::string reason;                               // why it ended, in words
-  bool interrupted = false;
-  bool idle = false;  // it ended because there was nothing to do (DrainOptions)
+  bool interrupted = false;                         // this process was
+  bool search_interrupted = false;  // its leader was, or has not been there for long: whoever continues it needs workers again
+  bool idle = false;                // it ended because there was nothing to do (DrainOptions)
   double prepare_s = 0, trials_s = 0, seconds = 0;
 };
 

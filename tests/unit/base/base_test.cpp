@@ -158,8 +158,14 @@ TEST(TemporaryFolders, OfTheDeadAreRemoved) {
 }
 
 TEST(Blame, ADiskIsNobodysFaultAndAMissingFileSomebodys) {
-  for (const int code : {ENOSPC, EDQUOT, EROFS, EMFILE, EIO, ESTALE}) EXPECT_EQ(blame_of(code), Blame::world) << code;
-  for (const int code : {ENOENT, EACCES, EAGAIN, ENOMEM, ENOEXEC}) EXPECT_EQ(blame_of(code), Blame::user) << code;
+  for (const int code : {ENOSPC, EDQUOT, EROFS, EMFILE, EIO, ESTALE}) {
+    EXPECT_EQ(blame_of(code), Blame::world) << code;
+    EXPECT_EQ(blame_of_writing(code), Blame::world) << code;
+  }
+  for (const int code : {ENOENT, EACCES, EAGAIN, ENOMEM, ENOEXEC}) {
+    EXPECT_EQ(blame_of(code), Blame::user) << code;
+    EXPECT_EQ(blame_of_writing(code), Blame::setup) << code;
+  }
 }
 
 TEST(File, WhatCannotBeWrittenIsNotTheConfigurationsFault) {
@@ -170,7 +176,7 @@ TEST(File, WhatCannotBeWrittenIsNotTheConfigurationsFault) {
       write_file(folder.path() / name, "x");
       ADD_FAILURE() << name;
     } catch (const Error& e) {
-      EXPECT_EQ(e.blame(), Blame::world) << e.what();
+      EXPECT_EQ(e.blame(), Blame::setup) << e.what();
     }
   }
   // Nobody knows the file that is renamed in the end.

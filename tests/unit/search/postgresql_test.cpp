@@ -93,6 +93,16 @@ TEST(Postgresql, WhatIsWrongIsSaidWithoutThePassword) {
   EXPECT_NE(west.find("LATIN1"), std::string::npos) << west;
   EXPECT_NE(west.find("createdb --encoding UTF8"), std::string::npos) << west;
   EXPECT_NE(refused("postgresql://me:guess@127.0.0.1:1/db").find("127.0.0.1:1/db"), std::string::npos);
+  const auto blame = [](const std::string& url) {
+    try {
+      open_storage(url);
+    } catch (const Error& e) {
+      return e.blame();
+    }
+    return Blame::user;
+  };
+  EXPECT_EQ(blame("postgresql://me:guess@127.0.0.1:1/db"), Blame::world);  // it may answer later
+  for (const std::string& url : {wrong, server->url("nowhere")}) EXPECT_EQ(blame(url), Blame::setup) << url;
 
   EXPECT_EQ(open_to_read(server->url()), nullptr);
   EXPECT_EQ(open_to_read(server->url()), nullptr) << "to read makes no tables";

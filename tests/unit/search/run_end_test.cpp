@@ -181,6 +181,19 @@ class FullDisk final : public Storage {
   std::unique_ptr<Storage> inner_ = open_storage("memory");
 };
 
+// So that whoever started it knows whether to try again.
+TEST(Run, WhatEndsItKeepsItsBlame) {
+  for (const Blame blame : {Blame::world, Blame::setup}) {
+    RunFixture f;
+    try {
+      f.run("grid", [&](RunningTrial&) -> Outcome { throw Error("cannot write 'm'", blame); });
+      ADD_FAILURE();
+    } catch (const Error& e) {
+      EXPECT_EQ(e.blame(), blame) << e.what();
+    }
+  }
+}
+
 TEST(Run, StorageFailureEndsTheRun) {
   for (const size_t n_jobs : {1, 4}) {
     RunFixture f;

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "quasar/search/study.hpp"
+#include "quasar/worker/said.hpp"
 #include "quasar/worker/watch.hpp"
 #include "servers/postgresql.hpp"
 #include "unit/error_of.hpp"
@@ -23,10 +24,10 @@ struct Preparations : testing::Test {
 };
 
 TEST_F(Preparations, EndWithTheirSearch) {
-  SearchToJoin early(job, *storage, "");
+  SearchToJoin early(job, *storage, {});
   EXPECT_EQ(early.over(), std::nullopt);  // there is none yet
   search::Study led(*storage, {.name = job.study.name});
-  SearchToJoin awaited(job, *storage, "");
+  SearchToJoin awaited(job, *storage, {});
   Preparation preparation(awaited, 0.05, {});
   led.announce("running");
   std::this_thread::sleep_for(200ms);
@@ -37,13 +38,13 @@ TEST_F(Preparations, EndWithTheirSearch) {
   EXPECT_TRUE(preparation.token().stop_requested());
   EXPECT_EQ(preparation.reason(), "n_trials of 4 reached");
   EXPECT_EQ(early.over(), "n_trials of 4 reached");
-  SearchToJoin late(job, *storage, "");
+  SearchToJoin late(job, *storage, {});
   EXPECT_EQ(late.over(), std::nullopt);  // an earlier run
 }
 
 TEST_F(Preparations, StopFromOutsideAndNotWhenTheyAreDone) {
   search::Study led(*storage, {.name = job.study.name});
-  SearchToJoin awaited(job, *storage, "");
+  SearchToJoin awaited(job, *storage, {});
   std::stop_source outer;
   Preparation preparation(awaited, 0.05, outer.get_token());
   preparation.is_done();
@@ -54,6 +55,17 @@ TEST_F(Preparations, StopFromOutsideAndNotWhenTheyAreDone) {
   outer.request_stop();
   EXPECT_TRUE(preparation.token().stop_requested());
   EXPECT_EQ(preparation.reason(), std::nullopt);
+}
+
+// It was told of a search that ran, which has ended while it fetched files, say.
+TEST_F(Preparations, OfASearchThatWasOfferedSayAtOnceThatItHasEnded) {
+  search::Study led(*storage, {.name = job.study.name});
+  led.announce("running");
+  const std::string run = Said(storage->studies().front()).run;
+  led.announce("ended", "n_trials of 4 reached");
+  EXPECT_EQ(SearchToJoin(job, *storage, {.run = run}).wait(3600, {}).ended, "n_trials of 4 reached");
+  EXPECT_EQ(SearchToJoin(job, *storage, {.run = run}).over(), "n_trials of 4 reached");
+  EXPECT_EQ(SearchToJoin(job, *storage, {}).over(), std::nullopt);
 }
 
 // Nobody could lead it, however long a worker waits.
@@ -69,7 +81,7 @@ TEST_F(Preparations, OfADamagedStudyEndAtOnce) {
   trial.values = {1};
   shared->finish(study.id, trial);
   ASSERT_TRUE(server->run("UPDATE trial_values SET value = 'NaN'"));
-  const std::string said = test::error_of([&] { SearchToJoin(job, *shared, ""); });
+  const std::string said = test::error_of([&] { SearchToJoin(job, *shared, {}); });
   EXPECT_NE(said.find("study 'mine': trial 0: its value is nan"), std::string::npos) << said;
 }
 
@@ -77,18 +89,18 @@ TEST_F(Preparations, OfADamagedStudyEndAtOnce) {
 TEST_F(Preparations, ThatNobodyLeadsAnyMoreAreToBeContinued) {
   job.study.name = "mine";
   { const search::Study gone(*storage, {.name = job.study.name}); }
-  const std::string said = test::error_of([&] { SearchToJoin(job, *storage, "").wait(0, {}); });
+  const std::string said = test::error_of([&] { SearchToJoin(job, *storage, {}).wait(0, {}); });
   EXPECT_NE(said.find("`quasar search --resume` to continue the study 'mine'"), std::string::npos) << said;
   EXPECT_NE(said.find("whoever led its search is not there any more"), std::string::npos) << said;
 }
 
 TEST_F(Preparations, OfALaunchAreForItsOwnSearch) {
   search::Study led(*storage, {.name = job.study.name, .launch = "mine"});
-  SearchToJoin awaited(job, *storage, "mine"), other(job, *storage, "another");
+  SearchToJoin awaited(job, *storage, {.launch = "mine"}), other(job, *storage, {.launch = "another"});
   led.announce("ended", "n_trials of 4 reached");
   EXPECT_EQ(awaited.over(), "n_trials of 4 reached");
   EXPECT_EQ(other.over(), std::nullopt);
-  SearchToJoin late(job, *storage, "mine");  // began when the search had ended
+  SearchToJoin late(job, *storage, {.launch = "mine"});  // began when the search had ended
   EXPECT_EQ(late.over(), "n_trials of 4 reached");
   EXPECT_EQ(late.wait(0, {}).ended, "n_trials of 4 reached");
   EXPECT_NE(id_of_launch("mine"), id_of_launch("another"));

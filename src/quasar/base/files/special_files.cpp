@@ -39,7 +39,7 @@ std::optional<int> open_file(fs::path path) {
 
 void write_into(const fs::path& path, std::string_view bytes) {
   const auto check = [&](bool good) {
-    if (!good) throw Error("cannot write '" + path.string() + "': " + std::strerror(errno), Blame::world);
+    if (!good) throw Error("cannot write '" + path.string() + "': " + std::strerror(errno), blame_of_writing(errno));
   };
   const auto number = open_file(path);
   OpenFile file = number ? OpenFile::same_as(*number) : OpenFile(path, OpenFile::For::outlet);

@@ -11,6 +11,7 @@
 #include "quasar/job/preset.hpp"
 #include "quasar/search/storage.hpp"
 #include "quasar/strategy/parse_job.hpp"
+#include "quasar/studies/kept_files.hpp"
 
 namespace quasar::cli::commands {
 namespace {
@@ -51,8 +52,9 @@ class Launch final : public Command {
     files_.configuration = fs::absolute(config_).lexically_normal();
     files_.text = read_file(files_.configuration);
     const Json words = tune::with_preset(tune::canonical_keys(tune::read_words(files_.configuration)));
-    tune::parse_job(words, files_.configuration.parent_path());
-    std::cout << (is_slurm ? slurm() : kubernetes(words));
+    const tune::Job job = tune::parse_job(words, files_.configuration.parent_path());
+    files_.has_code = !names_of_code(words).empty();
+    std::cout << (is_slurm ? slurm(job) : kubernetes(words, job));
     return exit_done;
   }
 
@@ -76,7 +78,17 @@ class Launch final : public Command {
     check("--gpus", files_.gpus, 64, 0);
   }
 
-  std::string slurm() {
+  // Whose files workers run.
+  static std::vector<std::string> names_of_code(const Json& words) {
+    std::vector<std::string> out;
+    for (const char* key : {"search_evaluator", "custom_op_library"}) {
+      const Json value = words.value(key, Json());
+      if (value.is_object() || (key == std::string("custom_op_library") && !value.is_null())) out.emplace_back(key);
+    }
+    return out;
+  }
+
+  std::string slurm(const tune::Job& job) {
     if (!files_.storage.empty() && without_login(files_.storage) != files_.storage)
       throw Error("--storage has a password, which would stand in the script: put it into ~/.pgpass or PGPASSWORD, and give " +
                   without_login(files_.storage));
@@ -86,6 +98,9 @@ class Launch final : public Command {
     }
     if (files_.folder.empty()) files_.folder = files_.configuration.parent_path() / "quasar_cluster";
     files_.folder = fs::absolute(files_.folder).lexically_normal();
+    if (const auto beyond = tune::files_beyond_limit(job); !beyond.empty())
+      std::cerr << "warning: all nodes must see " << joined(beyond)
+                << ": that is more than a study keeps for workers (study_files_limit)\n";
     return slurm_script(files_);
   }
 
@@ -96,13 +111,38 @@ class Launch final : public Command {
                   "', but pods have another file system: name it from the configuration's folder, as it lies in the volume");
   }
 
-  std::string kubernetes(const Json& words) {
+  // Pods of workers have the image, and what the study keeps.
+  void expect_in_image(const Json& words) const {
+    const auto expect = [&](const std::string& key, const std::string& named) {
+      const std::string file = named.substr(0, named.find(".py:") == std::string::npos ? named.size() : named.find(".py:") + 3);
+      if (fs::path(file).is_absolute() || !fs::exists(files_.configuration.parent_path() / file)) return;
+      throw Error(config_ + ": " + key + " names the file '" + file +
+                  "', which workers' pods do not have: put it into the image (--image), and name it by its absolute path there");
+    };
+    const Json evaluator = words.value("search_evaluator", Json::object()), library = words.value("custom_op_library", Json());
+    for (const char* form : {"command", "python", "library"}) {
+      const Json value = evaluator.is_object() ? evaluator.value(form, Json()) : Json();
+      for (const Json& word : value.is_array() ? value : Json::array({value})) {
+        if (word.is_string()) expect("search_evaluator", word.get<std::string>());
+      }
+    }
+    for (const Json& word : library.is_array() ? library : Json::array({library})) {
+      if (word.is_string()) expect("custom_op_library", word.get<std::string>());
+    }
+  }
+
+  std::string kubernetes(const Json& words, const tune::Job& job) {
     if (const size_t equal = files_.spot.find('='); !files_.spot.empty() && (equal == 0 || equal == std::string::npos))
       throw Error("--spot is '" + files_.spot + "', but must be KEY=VALUE, a label that your cluster gives such nodes");
     for (const char* key : {"model_input", "calib_data_reader", "eval_data_reader", "holdout_data_reader", "data_reader"})
       expect_in_volume(key, words.value(key, Json()));
     const Json models = words.value("models", Json::object());
     for (const auto& [name, model] : models.items()) expect_in_volume("models." + name, model);
+    expect_in_image(words);
+    if (const auto beyond = tune::files_beyond_limit(job); !beyond.empty())
+      throw Error(config_ + ": workers' pods would not have " + joined(beyond) +
+                  ": they have what the study keeps, and study_files_limit is " + std::to_string(job.study.files_limit) +
+                  " bytes; put a larger one into the configuration");
     files_.password = new_password();
     return kubernetes_objects(files_);
   }

@@ -1,4 +1,5 @@
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <chrono>
 #include <filesystem>
 #include <iostream>
@@ -15,19 +16,22 @@
 namespace quasar::cli::commands {
 namespace {
 
-// "0.0.0.0:5433": an address, and a port where one is given.
+// "0.0.0.0:5433", "[::1]:5433", "::1": an address, and a port where one is given.
 PrivateServerOptions listening(const std::string& folder, const std::string& where) {
   PrivateServerOptions out{.folder = folder};
-  const size_t colon = where.rfind(':');
   if (where.empty()) return out;
-  out.listen = where.substr(0, colon);
-  if (colon == std::string::npos) return out;
-  const std::string port = where.substr(colon + 1);
-  const bool digits = !port.empty() && port.size() <= 5 && port.find_first_not_of("0123456789") == std::string::npos;
-  out.port = digits ? std::stoll(port) : 0;
-  if (out.port < 1 || out.port > 65535 || out.listen.empty())
+  const bool brackets = where.starts_with("[");
+  const size_t close = brackets ? where.find(']') : std::ranges::count(where, ':') > 1 ? where.size() : where.find(':');
+  out.listen = where.substr(brackets ? 1 : 0, std::min(close, where.size()) - (brackets ? 1 : 0));
+  const std::string rest = close < where.size() ? where.substr(close + (brackets ? 1 : 0)) : "";
+  if (!rest.empty()) {
+    const std::string port = rest.starts_with(":") ? rest.substr(1) : "";
+    const bool digits = !port.empty() && port.size() <= 5 && port.find_first_not_of("0123456789") == std::string::npos;
+    out.port = digits ? std::stoll(port) : 0;
+  }
+  if (out.port < 1 || out.port > 65535 || out.listen.empty() || (brackets && close == std::string::npos))
     throw Error("--listen is '" + where +
-                "', but must be an address of this machine, or ADDRESS:PORT with a port from 1 to 65535");
+                "', but must be an address of this machine, or ADDRESS:PORT with a port from 1 to 65535 ([::1]:5432 of IPv6)");
   return out;
 }
 

@@ -1,5 +1,6 @@
 #include <CLI/CLI.hpp>
 #include <iostream>
+#include <set>
 
 #include "quasar/base/cancellation.hpp"
 #include "quasar/base/digits.hpp"
@@ -67,46 +68,76 @@ class Worker final : public Command {
 
  private:
   int work_for_address(const WorkerRunOptions& how) {
-    const std::string address = arguments_.configuration();
     if (!storage_.empty()) throw Error("the address is given twice, alone and by --storage");
     const CancelScope scope(stop_requested());
     const Log log = [this](Level level, const std::string& text) {
       if (level == Level::warning || (level == Level::info && !quiet_))
         std::cerr << process_name() << ": " << printable_message(text) << "\n";
     };
-    for (;;) {
-      const TemporaryFolder fetched;
-      const auto offer = offer_in({.address = address,
-                                   .study = study_,
-                                   .patience = how.patience,
-                                   .allow_code = allow_code_,
-                                   .none_is_good = how.until_idle.has_value()},
-                                  fetched.path(), log);
-      if (!offer) return report_idle();
-      arguments_.use(offer->words, offer->folder);
-      tune::Job job = arguments_.read([](Json&) {});
-      tune::expect_offered_files(*offer, job);
-      if (how.keeps_files) report::check_worker_results(job, {});
-      const WorkerEnd end = run_worker(std::move(job), how);
-      // Where there was something to do, there may be again: the next search.
-      if (!how.until_idle || end.idle || end.code != exit_done || stop_requested().stop_requested()) return end.code;
+    try {
+      return go_from_search_to_search(how, log);
+    } catch (const Cancelled&) {
+      if (!how.drain) throw;
+      return report_nothing("it was asked to end, and ran nothing (--drain)", how);
     }
   }
 
-  // Over a connection that has ended when the search is joined, which has its own.
-  std::optional<tune::SearchOffer> offer_in(const tune::OfferWanted& wanted, const std::filesystem::path& fetched,
-                                            const Log& log) const {
-    const auto storage = search::open_storage(wanted.address);
-    storage->tell_to(log);
-    auto offer = tune::offer_of_search(*storage, wanted, log);
-    if (offer) offer = tune::with_files(std::move(*offer), *storage, arguments_.given_files(), fetched, log);
-    return offer;
+  int go_from_search_to_search(const WorkerRunOptions& how, const Log& log) {
+    std::set<std::string> passed_over;
+    for (;;) {
+      const TemporaryFolder fetched;
+      auto offer = offer_in(passed_over, how, log);
+      if (!offer) return report_nothing("there was nothing to do", how);
+      try {
+        const WorkerEnd end = work_for(with_files(*offer, fetched.path(), log), how);
+        // Where there was something to do, there may be again: the next search.
+        if (!how.until_idle || end.idle || end.interrupted || stop_requested().stop_requested()) return end.code;
+      } catch (const Error& error) {
+        if (!how.until_idle || error.blame() != Blame::user) throw;
+        log(Level::warning, std::string(error.what()) + "; this worker waits for other searches");
+        passed_over.insert(offer->run);
+      }
+    }
   }
 
-  int report_idle() const {
+  WorkerEnd work_for(const tune::SearchOffer& offer, WorkerRunOptions how) {
+    arguments_.use(offer.words, offer.folder);
+    tune::Job job = arguments_.read([](Json&) {});
+    tune::expect_offered_files(offer, job);
+    if (how.keeps_files) report::check_worker_results(job, {});
+    how.run = offer.run;
+    return run_worker(std::move(job), how);
+  }
+
+  std::unique_ptr<search::Storage> opened(const Log& log) const {
+    auto storage = search::open_storage(arguments_.configuration());
+    storage->tell_to(log);
+    return storage;
+  }
+
+  // Over connections that have ended when the search is joined, which has its own.
+  std::optional<tune::SearchOffer> offer_in(std::set<std::string>& passed_over, const WorkerRunOptions& how,
+                                            const Log& log) const {
+    return tune::offer_of_search(*opened(log),
+                                 {.address = arguments_.configuration(),
+                                  .study = study_,
+                                  .patience = how.patience,
+                                  .allow_code = allow_code_,
+                                  .passed_over = how.until_idle ? &passed_over : nullptr},
+                                 log);
+  }
+  tune::SearchOffer with_files(tune::SearchOffer offer, const std::filesystem::path& fetched, const Log& log) const {
+    return tune::with_files(std::move(offer), *opened(log), arguments_.given_files(), fetched, log);
+  }
+
+  int report_nothing(const std::string& why, const WorkerRunOptions& how) const {
     tune::WorkerRun nothing;
-    nothing.reason = "there was nothing to do";
-    std::cout << (json_ ? worker_json(nothing).dump(2) : nothing.reason) << "\n";
+    nothing.reason = why;
+    if (json_) {
+      print_worker(nothing, how);
+    } else {
+      std::cout << why << "\n";
+    }
     return exit_done;
   }
 

@@ -85,7 +85,7 @@ class Relational : public Storage {
       } catch (const soci::soci_error& error) {
         recover(error, failures);
       } catch (const Json::exception& error) {
-        throw Error("study database " + where() + ": " + error.what(), Blame::world);
+        throw Error("study database " + where() + ": " + error.what(), Blame::setup);
       }
     }
   }

@@ -132,6 +132,12 @@ bool is_final(const std::string& why) {
                                 says(why, "is not permitted to log in") || says(why, "permission denied"));
 }
 
+// The address is wrong, or lacks something: trying again does not help.
+bool is_of_address(const std::string& why) {
+  return is_final(why) || says(why, "no password supplied") || says(why, "server does not support SSL") ||
+         says(why, "certificate") || says(why, "invalid");
+}
+
 }  // namespace
 
 void reconnect(soci::session& sql, const PostgresqlAddress& address, const Outage& outage) {
@@ -155,7 +161,7 @@ void reconnect(soci::session& sql, const PostgresqlAddress& address, const Outag
     } catch (const soci::soci_error& error) {
       const std::string why = plain(error);
       const bool dropped = says(why, "database ") && says(why, "does not exist");
-      if (is_final(why)) throw Error(gone + "; now: " + why + (dropped ? "" : std::string(". ") + what_is_kept), Blame::world);
+      if (is_final(why)) throw Error(gone + "; now: " + why + (dropped ? "" : std::string(". ") + what_is_kept), Blame::setup);
       if (waited() > outage.patience)
         throw Error(gone + "; it has not come back within " + Json(outage.patience).dump() + " s. " + what_is_kept, Blame::world);
     }
@@ -200,16 +206,19 @@ std::string hint_of(const std::string& why) {
 
 void refuse_statement(const soci::soci_error& error, soci::session& sql, const std::string& where) {
   const std::string why = plain(error), damage = damage_in(why);
-  if (damage.empty()) throw Error(where + ": " + why + rights_of(sql, why) + hint_of(why), Blame::world);
+  const std::string rights = rights_of(sql, why);
+  const bool forbids = !rights.empty() || says(why, "read-only transaction");
+  if (damage.empty()) throw Error(where + ": " + why + rights + hint_of(why), forbids ? Blame::setup : Blame::world);
   throw Error(where + " is damaged, " + damage + " (" + why + "): restore it from a backup, or search anew in another database " +
                   "(study_storage_db) or, where rows are wrong, under another study_name",
-              Blame::world);
+              Blame::setup);
 }
 
 void refuse(const soci::soci_error& error, const PostgresqlAddress& address, soci::session& sql) {
   if (!is_broken(sql)) refuse_statement(error, sql, "study database " + address.shown);
   const std::string why = plain(error);
-  throw Error("cannot open the study database " + address.shown + ": " + why + hint_of(why), Blame::world);
+  throw Error("cannot open the study database " + address.shown + ": " + why + hint_of(why),
+              is_of_address(why) ? Blame::setup : Blame::world);
 }
 
 }  // namespace quasar::search

@@ -60,7 +60,8 @@ class Sqlite final : public Relational {
     if (says("Null value"))
       throw Error("study database " + path_ + " is damaged, a row of it lacks what must be there" + way_out);
     const bool hidden = says("disk I/O error") && has_no_room();
-    throw Error("study database " + path_ + ": " + why + (hidden ? " (the disk is full)" : "") + hint_of(why), Blame::world);
+    throw Error("study database " + path_ + ": " + why + (hidden ? " (the disk is full)" : "") + hint_of(why),
+                says("readonly") || says("unable to open") ? Blame::setup : Blame::world);
   }
 
  private:
@@ -130,7 +131,7 @@ class Sqlite final : public Relational {
       throw Error("the newest trials of the study database " + path_ + " are in " + path_ + end +
                       ", and cannot be read where nothing may be written beside them: copy the folder to where you may write, or "
                       "let whoever may write there run `quasar report` once",
-                  Blame::world);
+                  Blame::setup);
     }
   }
 
