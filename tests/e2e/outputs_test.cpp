@@ -381,7 +381,7 @@ TEST_F(SearchOutputs, LeaveTheFolderOfASearchThatHasJustBegun) {
 // Whose stack alone is larger than all the memory that is allowed.
 TEST_F(Outputs, AThreadThatCannotBeStartedIsSaid) {
   const Ran ran = run_in_shell("ulimit -s 8000000\nulimit -v 6000000\nquasar " + quantize("-o " + in("q.onnx")));
-  EXPECT_EQ(ran.code, 1);
+  EXPECT_EQ(ran.code, 75);
   EXPECT_NE(ran.err.find("ulimit -v"), std::string::npos) << ran.err;
 }
 

@@ -89,7 +89,7 @@ int search(const tune::Job& job, const SearchRun& how) {
   Console console(how.quiet, job.aim, tune::name_among_others(job.study));
   std::error_code code;
   fs::create_directories(job.output.dir, code);
-  if (code) throw Error("cannot create output_dir '" + job.output.dir.string() + "': " + code.message());
+  if (code) throw Error("cannot create output_dir '" + job.output.dir.string() + "': " + code.message(), blame_of(code.value()));
   console.log_to(job.output.dir / log_name);
   console.note("search started: quasar " + version() + ", ONNX Runtime " + runtime::version() + ", " + runtime::cpu_name() +
                "; model " + job.model.string() + ", objective " + job.aim.goals.objectives.front().metric);
