@@ -156,7 +156,7 @@ def check_codes(quasar, sources, folder):
         done = subprocess.run(["bash", script], env=environment, stdin=subprocess.DEVNULL, capture_output=True)
         return done.returncode, len((folder / "called").read_text().splitlines()), (folder / "quasar_cluster" / "finished-7").exists()
 
-    for task, answers, expected in ((1, [130] * 6 + ["0 over"], (0, 7, True)), (1, [75] * 9, (1, 5, False)), (0, [75, 75, 0], (0, 3, True)),
+    for task, answers, expected in ((1, [130] * 6 + ["0 over"], (0, 7, True)), (1, [0] * 9, (0, 1, False)), (1, [75] * 9, (1, 5, False)), (0, [75, 75, 0], (0, 3, True)),
                                     (0, [75] * 9, (75, 6, True)), (0, [130], (130, 1, False)), (0, [1], (1, 1, True))):
         found = runs(task, answers)
         if found != expected:

@@ -120,7 +120,8 @@ work() {
     begin=$SECONDS
     run quasar worker "$storage" --wait 1800 --drain 90{{code}}{{devices}}
     case $? in
-      0 | 130) failures=0 ;;  # 130: the leader was interrupted, and comes back
+      0) exit 0 ;;        # the search is over, whatever its leader still measures
+      130) failures=0 ;;  # the leader was interrupted, and comes back
       *) failures=$((failures + 1)) ;;
     esac
     [ $((SECONDS - begin)) -ge 5 ] || sleep 5
