@@ -220,8 +220,9 @@ def _replaced(words: Mapping[str, Any], keys: Mapping[str, Any], space: Any, pre
     if metric is not None or evaluator is not None or "search_metric" in keys or "search_evaluator" in keys:
         out.append("objectives")
     evaluators = words.get("search_evaluator")
-    own = evaluators.get("metrics") if isinstance(evaluators, Mapping) else None
-    if metric is not None and evaluator is None and not (isinstance(own, (list, tuple, Mapping)) and metric in own):
+    own = list(evaluators.get("metrics") or ["score"]) if isinstance(evaluators, Mapping) else []
+    wanted = metric if isinstance(metric, (list, tuple)) else [metric]
+    if metric is not None and evaluator is None and not any(one in own for one in wanted):
         out.append("search_evaluator")
     return out
 

@@ -120,7 +120,9 @@ def _work(address: str, options: Dict[str, Any], keys: Dict[str, Any], environme
         out = process.stdout.read()
     if process.returncode < 0:
         raise _core.QuasarError(f"the worker was ended by signal {-process.returncode}; what it ran is left to others")
+    fails = process.returncode not in (0, 130) and options.get("until_idle") is not None
     try:
+        if fails: raise ValueError
         return _together([json.loads(line) for line in out.splitlines()]) if options.get("until_idle") is not None else json.loads(out)
     except (ValueError, IndexError):
         raise _core.QuasarError("\n".join(said[-3:]).removeprefix("quasar: ") or f"the worker ended with {process.returncode}") from None

@@ -177,6 +177,9 @@ TEST_F(Workers, OneThatStandsTakesWhatItCan) {
   for (const Child* one : {&foreign, &leader}) wait_for_a_trial(*one);
   Child standing({"worker", server->url(), "--until-idle", "1", "--json"}, file("standing"));
   wait_for_a_trial(standing);
+  Child wrong({"worker", server->url(), "--until-idle", "1", "--set", "misspelt=1"}, file("wrong"));
+  EXPECT_EQ(wrong.wait(), 1) << "its own mistake is no search that it leaves to others: " << wrong.output();
+  EXPECT_NE(wrong.output().find("misspelt"), std::string::npos) << wrong.output();
   EXPECT_EQ(run("study stop '" + server->url() + "' plain").code, 0);
   EXPECT_EQ(leader.wait(), 0) << leader.output();
   EXPECT_EQ(standing.wait(), 0) << standing.output();

@@ -63,6 +63,11 @@ serve() {
   mv "$address.new" "$address"
 }
 
+# Where it has died, of too little memory or disk.
+serve_again() {
+  kill -0 "$server" 2>/dev/null || { rm -f "$address"; serve; find_database; }
+}
+
 stop_serving() {
   rm -f "$address"
   kill -TERM "$server" 2>/dev/null
@@ -90,6 +95,7 @@ find_database() {
 constexpr const char* slurm_given_database = R"sh(
 storage={{storage}}
 serve() { :; }
+serve_again() { :; }
 stop_serving() { :; }
 find_database() { [ "$ending" -eq 0 ] && [ ! -e "$finished" ]; }
 )sh";
@@ -107,6 +113,8 @@ lead() {
     [ "$code" -eq 75 ] && [ "$ending" -eq 0 ] && [ "$failures" -lt 5 ] || break
     failures=$((failures + 1))
     run sleep 60
+    [ "$ending" -eq 0 ] || break
+    serve_again
   done
   # 130: it was ended from outside, and goes on another time.
   [ "$code" -ge 126 ] || touch "$finished"
@@ -122,6 +130,7 @@ work() {
     case $? in
       0) exit 0 ;;        # the search is over, whatever its leader still measures
       130) failures=0 ;;  # the leader was interrupted, and comes back
+      75) failures=$((failures + 1)); sleep 60 ;;  # the machine or the database failed, and may not a minute later
       *) failures=$((failures + 1)) ;;
     esac
     [ $((SECONDS - begin)) -ge 5 ] || sleep 5

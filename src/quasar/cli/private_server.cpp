@@ -112,7 +112,8 @@ void PrivateServer::forget_dead_server(const Log& log) const {
   const std::string here = host_name(), there = fs::exists(machine()) ? read_file(machine()) : here;
   if (there == here) {
     const auto command = command_of_process(std::atoll(number.c_str()));
-    if (!command || command->find("postgres") != std::string::npos) return;  // pg_ctl sees whether it lives
+    const std::string program = fs::path(command.value_or("").substr(0, command.value_or("").find(' '))).filename().string();
+    if (!command || program.starts_with("postgres")) return;  // pg_ctl sees whether it lives
   } else {
     const std::string in_folder = "a server was started in " + options_.folder.string() + " on the machine " + there;
     if (listens == "localhost" || listens.starts_with("127.") || listens == "::1")

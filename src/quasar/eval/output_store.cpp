@@ -9,7 +9,8 @@ namespace quasar::eval {
 namespace {
 
 [[noreturn]] void fail(const std::filesystem::path& folder, int code) {
-  throw Error("cannot keep the float model's outputs in '" + folder.string() + "': " + std::strerror(code), Blame::world);
+  throw Error("cannot keep the float model's outputs in '" + folder.string() + "': " + std::strerror(code),
+              blame_of_writing(code));
 }
 
 }  // namespace

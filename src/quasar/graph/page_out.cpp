@@ -43,7 +43,7 @@ Tensor in_scratch_file(const Tensor& tensor) {
   std::shared_ptr<Mapping> mapping;
   if (file.is_open() && file.write_at(0, tensor.bytes())) mapping = std::make_shared<Mapping>(file, tensor.bytes().size());
   if (mapping == nullptr || !mapping->is_there())
-    throw Error("cannot keep codes of weights in '" + folder.string() + "': " + std::strerror(errno), Blame::world);
+    throw Error("cannot keep codes of weights in '" + folder.string() + "': " + std::strerror(errno), blame_of_writing(errno));
   const void* bytes = mapping->bytes().data();
   return Tensor(tensor.type(), tensor.shape(), std::move(mapping), bytes);
 }

@@ -258,19 +258,24 @@ class Looking {
   // Of an output whose form tells nothing, such as averages of a last convolution: whether its greatest value is the label.
   bool labels_fit() const {
     constexpr size_t enough = 64;
-    const runtime::Session session(model_);
+    const graph::Model answering = ops::with_answers(model_);
+    if (answering.outputs.size() != 1) return false;
+    const runtime::Session session(answering);
     const eval::OutputWeights all(nullptr, session.outputs());
     const int64_t repeats = data::repeats_of(*samples_);
     std::vector<int32_t> answers;
     std::vector<int64_t> labels;
     size_t classes = 0;
-    for (size_t i = 0; i < std::min(enough, samples_->size()); i++) {
+    const size_t count = std::min(enough, samples_->size());
+    for (size_t k = 0; k < count; k++) {
+      const size_t i = k * samples_->size() / count;  // from everywhere: files of a class stand together
       const eval::Flattened output(eval::first_of(session.run(samples_->at(i)), repeats), session.outputs(), all);
       answers.push_back(output.answer());
       labels.push_back(samples_->label(i).value_or(-1));
       classes = output.values().size();
     }
-    return eval::are_classes(answers, labels, classes);
+    const bool all_alike = std::ranges::count(labels, labels.front()) == std::ssize(labels);
+    return !all_alike && eval::are_classes(answers, labels, classes);
   }
 
   void choose_target() {

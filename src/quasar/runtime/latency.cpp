@@ -82,13 +82,14 @@ bool all_settled(const std::vector<std::vector<double>>& times) {
 
 // On several threads, `after_another` model once the threads of that one have gone to sleep.
 double ms_in_a_row(const Runner& session, const data::Sample& sample, bool after_another) {
-  constexpr double others_wait = 0.04, counted = 0.01;
+  constexpr double others_wait = 0.04, counted = 0.01, longest = 0.03;
+  constexpr size_t fewest = 5;
   const Stopwatch watch;
   while (after_another && watch.seconds() < others_wait) session.run(sample);
-  const double until = watch.seconds() + counted;
+  const double begun = watch.seconds();
   std::vector<double> times;
   do times.push_back(run_ms(session, sample));
-  while (watch.seconds() < until);
+  while (watch.seconds() < begun + (times.size() < fewest ? longest : counted));
   return median_of(std::move(times));
 }
 

@@ -51,9 +51,9 @@ bool run_twice(const std::vector<std::vector<double>>& times);
 
 // Milliseconds of single runs, by model and turn: integer kernels, warm-up first, then the models one after the other in each
 // turn, so that what else the machine does meets all of them, and run_twice() where it says so. On several threads the time of a
-// turn is the median of runs in a row for 10 ms, without those of the first 40 ms after another model: after a run ONNX Runtime's
-// threads wait for the next one at full load, and would take the other model's processors (25 ms were measured, 1.30). Reading samples is not timed. Throws
-// Error without samples.
+// turn is the median of runs in a row, five or 10 ms of them, without those of the first 40 ms after another model: after a run
+// ONNX Runtime's threads wait for the next one at full load, and would take the other model's processors
+// (bench/waiting_threads.py). Reading samples is not timed. Throws Error without samples.
 std::vector<std::vector<double>> times_in_turn(std::span<const graph::Model* const> models, const data::Dataset& samples,
                                                const Effort& effort = {}, const Device& device = {});
 

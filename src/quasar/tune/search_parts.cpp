@@ -163,9 +163,19 @@ namespace {
 // is reported beside (relative, cos) is left out.
 bool has_no_distances(const Job& job, const PreparedJob& prepared, const std::vector<std::string>& metrics) {
   if (job.aim.decoder.is_null() || ops::chosen_outputs(prepared.model).outputs.empty()) return false;
-  const Json asked = job.words.value("search_metric", Json());
+  const Json given = job.words.value("search_metric", Json());
+  std::vector<std::string> asked;  // whatever the user names, and goals are about
+  for (const Json& one : given.is_array() ? given : Json::array({given})) {
+    if (!one.is_null() && !is_own(job.aim.goals, one.is_string() ? one.get<std::string>() : ""))
+      asked.push_back(eval::metric_text(one));
+  }
+  for (const auto& objective : job.aim.goals.objectives) asked.push_back(objective.metric);
+  for (const auto& constraint : job.aim.goals.constraints) asked.push_back(constraint.metric);
+  if (job.aim.criterion) {
+    for (const auto& part : job.aim.criterion->parts) asked.push_back(part.metric);
+  }
   return std::ranges::all_of(metrics, [&](const std::string& metric) {
-    const bool beside = (metric == "relative" || metric == "cos") && asked != metric;
+    const bool beside = (metric == "relative" || metric == "cos") && std::ranges::find(asked, metric) == asked.end();
     return beside || is_own(job.aim.goals, metric) || eval::make_metric(metric)->needs_decoder();
   });
 }

@@ -75,7 +75,7 @@ const graph::Model& float_of_users(const TrialContext& context) {
   }
 }
 
-// Of float and the winner, as runtime::times_in_turn(). Once the search is to end, of so many seconds.
+// Of float and the winner, as runtime::times_in_turn(). Once the search's time is up, of so many seconds.
 std::vector<std::vector<double>> times_of(const std::array<const graph::Model*, 2>& models, const TrialContext& context,
                                           const Closing& closing, runtime::Effort effort, double seconds_at_end) {
   const auto measured = [&] { return runtime::times_in_turn(models, context.samples, effort, context.devices.first()); };
@@ -97,14 +97,16 @@ void measure_speed_of(Winner& winner, const TrialContext& context, const graph::
                   .of_float = runtime::ratio_of(times[1], times[0]),
                   .counts = context.target.timed_here() || is_in_own_library(context)};
   if (!context.devices.first().is_cpu() || closing.stop.stop_requested()) return;
-  if (winner.speed.counts && cores() > 1) {
+  constexpr double long_run = 100;  // milliseconds
+  const bool has_time = !closing.limit.stop_requested() || winner.speed.in_float.median_ms < long_run;
+  if (winner.speed.counts && cores() > 1 && has_time) {
     or_warn(closing, "how fast the best model is on all cores", [&] {
       constexpr double seconds = 8, seconds_at_end = 2;
       const auto on_all = times_of(models, context, closing, on_all_cores(seconds), seconds_at_end);
       // The least and the greatest of fewer ratios are no interval of 95 %; runs that take long differ less.
       constexpr size_t fewest = 6;
-      constexpr double long_run = 100;
-      if (on_all[0].size() >= fewest || on_all[0].front() >= long_run) winner.speed.on_all = runtime::ratio_of(on_all[1], on_all[0]);
+      if (on_all[0].size() >= fewest || on_all[0].front() >= long_run)
+        winner.speed.on_all = runtime::ratio_of(on_all[1], on_all[0]);
     });
   }
   if (closing.limit.stop_requested()) return;

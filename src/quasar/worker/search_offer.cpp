@@ -60,7 +60,8 @@ SearchOffer offer_in(const search::StudyRecord& study, const Studies& studies, c
   expect_same_version(study);
   const Json words = study.user_attributes.at(job_attribute);
   if (!words.is_object()) throw Error("the study '" + study.name + "' is damaged: its configuration is no mapping");
-  if (const Json evaluator = words.value("search_evaluator", Json()); !evaluator.is_null() && !wanted.allow_code)
+  if (const Json evaluator = words.value("search_evaluator", Json());
+      !evaluator.is_null() && !evaluator.is_string() && !wanted.allow_code)
     refuse_offer(study, wanted, "has a search_evaluator, which runs what the study names: " + evaluator.dump(),
                  "; whoever can write to the database can have written that. If you trust them, give --allow-code, ");
   if (const Json library = words.value("custom_op_library", Json()); !library.is_null() && !wanted.allow_code)

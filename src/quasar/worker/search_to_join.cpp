@@ -153,7 +153,7 @@ SearchToJoin::Found SearchToJoin::wait(double patience, const Log& log) const {
   std::optional<std::string> leaders;
   for (Look now = look();;) {
     if (now.found) return *now.found;
-    if (waiting.is_over() && now.ended) return {guess(), now.ended};
+    if (waiting.is_over() && now.ended) return {guess(), now.ended, true};
     if (waiting.is_over() && !now.trouble.empty())
       throw Error("no search could be joined in " + Json(patience).dump() + " s: " + now.trouble, Blame::world);
     if (waiting.is_over())

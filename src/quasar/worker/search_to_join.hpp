@@ -41,7 +41,8 @@ class SearchToJoin {
 
   struct Found {
     Job job;
-    std::optional<std::string> ended;  // why there is nothing to join
+    std::optional<std::string> ended = {};  // why there is nothing to join
+    bool before = false;                    // it had ended before this process came, and nobody went on
   };
   // Waits up to `patience` seconds for a leader that says "running"; what earlier runs have left in the study does not count.
   // Throws NoSearch when none comes, unless the last one has said why it ended; and Cancelled.

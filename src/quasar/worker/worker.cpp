@@ -53,12 +53,13 @@ void carry_out(WorkerRun& done, const Occasion& occasion, const Monitor& monitor
   done.prepare_s = phase.seconds();
 
   if (monitor.launch.empty()) preparation.is_done();  // whoever waits looks by itself
-  auto [job, ended] = awaited.wait(patience, monitor.log);
+  auto [job, ended, before_us] = awaited.wait(patience, monitor.log);
   job = with_head(job, evaluator);
   preparation.is_done();
   phase = {};
   if (ended) {
     end_with_search(done, *ended);
+    if (before_us) done.search_interrupted = false;
     return;
   }
   const auto seconds = take_time_limit(job);

@@ -191,8 +191,14 @@ TEST_F(ImagesReader, PicturesInOtherFormatsAreNotPassedOver) {
     open_with({});
     FAIL();
   } catch (const Error& e) {
-    EXPECT_NE(std::string(e.what()).find("holds 1 pictures in formats that are not read (b.webp"), std::string::npos) << e.what();
+    EXPECT_NE(std::string(e.what()).find("holds 1 picture in formats that are not read (dog/b.webp"), std::string::npos)
+        << e.what();
   }
+  add("loose.png");
+  for (const char* name : {"cat", "emu"}) fs::remove_all(folder.path() / name);
+  EXPECT_EQ(open_with({})->size(), 1U) << "a folder of pictures, and masks in another one";
+  add("thumb.gif");
+  EXPECT_THROW(open_with({}), Error);
 }
 
 TEST_F(ImagesReader, BoxesMoveWithThePicture) {

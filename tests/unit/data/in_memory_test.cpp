@@ -76,7 +76,6 @@ TEST(Memory, FractionsAreNoLabels) {
   EXPECT_FALSE(data->label(0).has_value());
 }
 
-// They are told to whoever asks what an output must not replace.
 // What labels are does not hang on the first item: 0.0 of a regression is whole, and a text may have one letter.
 TEST(Memory, TheFirstItemDoesNotDecideWhatLabelsAre) {
   const Tensor v = floats({1, 2}, {1, 2});
@@ -94,6 +93,7 @@ TEST(Memory, PointsInAnOpenNumberAreOneSample) {
   EXPECT_EQ(opened({{{"v", floats({3, 2, 4}, std::vector<float>(24))}}}, {voxels})->size(), 1u);
 }
 
+// They are told to whoever asks what an output must not replace.
 TEST(Memory, HasTheFilesThatItsItemsComeFrom) {
   const auto items = std::make_shared<std::vector<Item>>(std::vector<Item>{{{"", floats({1, 2}, {1, 2})}}});
   const Registration<Reader> held(readers::table(), "mapped", memory(items, "a test", {"/data/a.npy", "/data/b.npy"}));

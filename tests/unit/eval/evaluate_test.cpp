@@ -309,8 +309,7 @@ TEST(Evaluator, ClassesAreThoseOfOneVector) {
   };
   EXPECT_EQ(error(shaped({1, 6, 1, 1}, {1, 6, 1, 1})), "no error");
   const std::string map = error(shaped({1, 2, 1, 3}, {1, 2, 1, 3}));
-  EXPECT_NE(map.find("agreement' ranks the classes of a sample, but the output 'z' is [1,2,1,3] (sample 0)"), std::string::npos)
-      << map;
+  EXPECT_NE(map.find("agreement' ranks the classes of a sample, but the output 'z' is [1,2,1,3]"), std::string::npos) << map;
   graph::Model number = scaled({1, 1, 1});
   number.outputs = {float_value("z", {1, 1})};
   number.nodes.push_back(node("ReduceMean", "mean", {"y"}, {"z"}, {{"axes", std::vector<int64_t>{1}}}));

@@ -33,7 +33,7 @@ TEST(OutputStore, NamesAFolderThatCannotBeUsed) {
     FAIL();
   } catch (const Error& e) {
     EXPECT_NE(std::string(e.what()).find("/proc/none"), std::string::npos);
-    EXPECT_EQ(e.blame(), Blame::world);
+    EXPECT_EQ(e.blame(), Blame::setup);
   }
 }
 

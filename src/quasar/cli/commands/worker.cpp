@@ -78,7 +78,7 @@ class Worker final : public Command {
       return go_from_search_to_search(how, log);
     } catch (const Cancelled&) {
       if (!how.drain) throw;
-      return report_nothing("it was asked to end, and ran nothing (--drain)", how);
+      return report_nothing(worked_ ? "it was asked to end (--drain)" : "it was asked to end, and ran nothing (--drain)", how);
     }
   }
 
@@ -87,14 +87,17 @@ class Worker final : public Command {
     for (;;) {
       const TemporaryFolder fetched;
       auto offer = offer_in(passed_over, how, log);
+      if (!offer && !worked_ && !failure_.empty()) throw Error(failure_);
       if (!offer) return report_nothing("there was nothing to do", how);
       try {
         const WorkerEnd end = work_for(with_files(*offer, fetched.path(), log), how);
+        worked_ = true;
         // Where there was something to do, there may be again: the next search.
         if (!how.until_idle || end.idle || end.interrupted || stop_requested().stop_requested()) return end.code;
       } catch (const Error& error) {
         if (!how.until_idle || error.blame() != Blame::user) throw;
-        log(Level::warning, std::string(error.what()) + "; this worker waits for other searches");
+        failure_ = error.what();
+        log(Level::warning, failure_ + "; this worker waits for other searches");
         passed_over.insert(offer->run);
       }
     }
@@ -146,6 +149,8 @@ class Worker final : public Command {
   double patience_ = 600;
   std::optional<double> drain_, until_idle_;
   bool allow_code_ = false, quiet_ = false, json_ = false;
+  bool worked_ = false;  // for some search
+  std::string failure_;  // why it could not for one
   EndOfInput end_of_input_;
 };
 

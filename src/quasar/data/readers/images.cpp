@@ -133,26 +133,34 @@ bool is_picture(const fs::directory_entry& entry) {
   return true;
 }
 
-// Throws Error for pictures in other formats: without them classes would have other numbers, and scores other samples.
-std::vector<std::string> pictures_in(const fs::path& folder) {
+// `others`: pictures in formats that are not read.
+std::vector<std::string> pictures_in(const fs::path& folder, std::vector<std::string>& others) {
   static const std::set<std::string> unread{".bmp", ".webp", ".tif", ".tiff", ".gif", ".heic", ".avif", ".jp2", ".ppm", ".pgm"};
-  std::vector<std::string> names, others;
+  std::vector<std::string> names;
   for (const auto& entry : fs::directory_iterator(folder)) {
+    std::error_code ignored;
     if (is_picture(entry)) names.push_back(entry.path().filename().string());
-    if (unread.contains(extension_of(entry.path()))) others.push_back(entry.path().filename().string());
+    if (unread.contains(extension_of(entry.path())) && entry.is_regular_file(ignored)) others.push_back(entry.path().string());
   }
-  if (!others.empty())
-    throw Error("'" + folder.string() + "' holds " + std::to_string(others.size()) + " pictures in formats that are not read (" +
-                *std::ranges::min_element(others) + " …); convert them to .jpg or .png, or move them away");
   std::ranges::sort(names);
   return names;
+}
+
+// Without them classes would have other numbers, and scores other samples.
+void refuse(std::vector<std::string> others, const fs::path& folder) {
+  if (others.empty()) return;
+  throw Error("'" + folder.string() + "' holds " + std::to_string(others.size()) +
+              (others.size() == 1 ? " picture" : " pictures") + " in formats that are not read (" +
+              fs::path(*std::ranges::min_element(others)).lexically_relative(folder).string() +
+              " …); convert them to .jpg or .png, or move them away");
 }
 
 // The folder's own pictures; if there are none, those of its subfolders, in the order of their names: the classes.
 // `labelled`: by a file, so that subfolders are no classes where the folder itself holds pictures.
 Files find_files(const fs::path& folder, bool labelled) {
-  Files out{folder, pictures_in(folder)};
-  if (labelled && !out.names.empty()) return out;
+  std::vector<std::string> others, others_inside;
+  Files out{folder, pictures_in(folder, others)};
+  if (labelled && !out.names.empty()) return out;  // the file says which
   const std::vector<std::string> loose = std::exchange(out.names, {});
   std::vector<std::string> classes;
   for (const auto& entry : fs::directory_iterator(folder)) {
@@ -162,7 +170,7 @@ Files find_files(const fs::path& folder, bool labelled) {
   std::ranges::sort(classes);
   int64_t label = 0;
   for (const auto& name : classes) {
-    const auto pictures = pictures_in(folder / name);
+    const auto pictures = pictures_in(folder / name, others_inside);
     for (const auto& picture : pictures) {
       out.names.push_back(name + "/" + picture);
       out.labels.of.push_back(label);
@@ -173,7 +181,9 @@ Files find_files(const fs::path& folder, bool labelled) {
     throw Error("'" + folder.string() + "' holds " + std::to_string(loose.size()) + " pictures (" + loose.front() + " …), and " +
                 std::to_string(out.names.size()) + " in subfolders (" + out.names.front() +
                 " …); are the subfolders classes? Then move the others away; else name one subfolder");
+  refuse(others, folder);
   if (!loose.empty()) return {folder, loose};
+  refuse(others_inside, folder);
   if (out.names.empty()) throw Error("'" + folder.string() + "' holds no .jpg, .jpeg or .png file, nor do its subfolders");
   return out;
 }
