@@ -65,7 +65,7 @@ def disk_full(bench, options):
     with small_disk(bench, "small", "700k") as disk:
         out = os.path.join(disk, "out")
         code, said = bench.run(bench.words(out))
-        check(code == 1, f"exit code {code}: {said[-300:]}")
+        check(code == 75, f"exit code {code}: {said[-300:]}")
         check("No space left" in said or "full" in said, "the message does not speak of space: " + said[-300:])
         check_whole(out)
         before = in_sqlite(out + "/auto_search.db")
@@ -83,7 +83,7 @@ def disk_full_of_models(bench, options):
         out, study = os.path.join(disk, "out"), bench.path("models.db")
         words = bench.words(out, "--set", "storage=sqlite:///" + study, "--set", "keep_models=all")
         code, said = bench.run(words)
-        check(code == 1 and "No space left" in said, f"exit code {code}: {said[-300:]}")
+        check(code == 75 and "No space left" in said, f"exit code {code}: {said[-300:]}")
         before = in_sqlite(study)
         check(all(state != "FAIL" for state, _, _ in before.values()), "the disk's failure became a trial's")
         subprocess.run(["mount", "-o", "remount,size=60m", disk], check=True)
@@ -120,7 +120,7 @@ def locked(bench, options):
     holder.rollback()  # within the time that it waits
     holder.execute("BEGIN IMMEDIATE")
     said = process.communicate()[0]  # beyond
-    check(process.returncode == 1 and "locked" in said, f"exit code {process.returncode}: {said[-300:]}")
+    check(process.returncode == 75 and "locked" in said, f"exit code {process.returncode}: {said[-300:]}")
     holder.rollback()
     holder.close()
     before = in_sqlite(out + "/auto_search.db")
