@@ -128,7 +128,7 @@ TEST_F(Qualities, AnswersThatAreOthersMakeItPoor) {
 }
 
 TEST_F(Qualities, ALabelledMetricThatFallsMakesItPoor) {
-  job_ = job_with("top1");
+  job_ = job_with("token_accuracy");
   EXPECT_TRUE(of(scaled(-1, 1), true).poor());
   EXPECT_FALSE(of(scaled(0.9F, 1), true).poor());
 }
@@ -154,8 +154,9 @@ TEST_F(Qualities, TheCureNamesWhatIsLostAsAGoal) {
                             R"("tolerable_loss":0.162,"metrics":{"parts":1}}')";
   EXPECT_TRUE(has(of(scaled(1, 0)), parts));
   EXPECT_TRUE(has(of(scaled(-1, 1), true, "agreement"), R"("tolerable_loss":0.1,"metrics":{"agreement":1})"));
-  job_ = job_with("top1");
-  EXPECT_TRUE(has(of(scaled(-1, 1), true), R"("criterion":"relative","tolerable_loss":0.1,"metrics":{"top1":1})"));
+  job_ = job_with("token_accuracy");
+  EXPECT_TRUE(has(of(scaled(-1, 1), true), R"("criterion":"relative","tolerable_loss":0.1,"metrics":{"token_accuracy":1})"));
+  job_ = job_with("parts");
   repaired_ = true;
   job_.aim.criterion = AccuracyCriterion{.parts = {{.metric = "cos"}}};
   EXPECT_TRUE(has(of(scaled(1, 0)), "make what is lost the goal: `--set 'accuracy_criterion={"));
