@@ -1,7 +1,7 @@
-"""How long threads of ONNX Runtime wait at full load after a run, and what that does to times of two models in turns: the evidence for runtime::times_in_turn.
+"""What threads of ONNX Runtime that wait for the next run at full load do to times of two models in turns: the evidence for runtime::times_in_turn.
 usage: PYTHON_WITH_ONNX_AND_ONNXRUNTIME bench/waiting_threads.py [--repetitions N]
-Two equal models of 1 × 1 convolutions, a session each with as many threads as there are cores. One runs once, the other follows in a row: its runs are slow as long as the first
-one's threads wait. A ratio of both in turns is then that of two equal models, which is 1 where nothing disturbs it."""
+Two equal models of 1 × 1 convolutions, a session each with as many threads as there are cores: one's time by the other's is 1 where nothing disturbs it. In turns each runs once;
+in rows each runs for 50 ms, and the first 40 do not count."""
 import argparse
 import os
 import time
@@ -46,17 +46,10 @@ def main():
         while not out or out[-1][0] < milliseconds: out.append((1000 * (time.perf_counter() - begun), run(session)))
         return out
 
-    waits = []
-    for _ in range(given.repetitions):
-        row(first, 80)
-        times = row(second, 80)
-        usual = np.median([ms for begin, ms in times if begin > 60])
-        waits.append(max((begin + ms for begin, ms in times if ms > 1.5 * usual and begin < 60), default=0))
     alone = np.median([ms for begin, ms in row(first, 200) if begin > 60])
     turns = [(run(first), run(second)) for _ in range(20 * given.repetitions)]
     rows = [tuple(np.median([ms for begin, ms in row(session, 50) if begin > 40]) for session in (first, second)) for _ in range(given.repetitions)]
     print(f"ONNX Runtime {ort.__version__}, {threads} threads; medians of {given.repetitions} repetitions")
-    print(f"the second model is disturbed for {np.median(waits):.0f} ms (at most {max(waits):.0f})")
     print(f"a run in a row takes {alone:.3f} ms, in turns {np.median(turns):.3f} ms; in rows without the first 40 ms {np.median(rows):.3f} ms")
     for what, pairs in (("turns", turns), ("rows", rows)):
         low, middle, high = np.percentile([a / b for a, b in pairs], [5, 50, 95])
