@@ -93,7 +93,7 @@ def fastest(row):
 
 
 def rows_of(given, known):
-    rows = {name: json.loads((given.folder / name / "row.json").read_text()) for name in known if (given.folder / name / "row.json").exists()}
+    rows = {name: json.loads((given.folder / name / "row.json").read_text()) for name in known if (given.folder / name / "row.json").exists() and (not given.only or name in given.only)}
     for name, row in rows.items(): row["kind"] = known[name].kind
     return rows
 
