@@ -17,6 +17,7 @@
 namespace quasar::tune {
 
 inline constexpr double form_noise = 1.02;  // of the times of forms
+inline constexpr double form_gain = 1.2;    // times that are worth more than a smaller error of a good model
 
 struct Spaces {
   std::vector<search::Space> each;         // in the order of the search, without the combinations that cannot be

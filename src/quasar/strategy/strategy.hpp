@@ -43,6 +43,7 @@ struct Finding {
   search::RunResult result = {search::RunResult::End::exhausted, "", {}};
   std::optional<int64_t> winner = {};      // number of the trial that it chose; nullopt: the one with the best value
   std::optional<int64_t> in_need = {};     // number of the trial that takes its place where the winner turns out to be poor
+  std::optional<int64_t> nearer = {};      // the same of a slower one, where the winner gives fewer of float's answers than that
   std::optional<Story> story = {};         // how it came there
   std::vector<std::string> warnings = {};  // what the user should know of it
   bool failed = false;                     // an exception ended it, which result.reason names

@@ -245,6 +245,15 @@ std::string plain_word(const std::string& metric, double value) {
   return (higher ? value < broken : value > broken) ? "broken" : "check";
 }
 
+bool may_give_fewer_answers(const Quality& quality) {
+  return quality.word != "unknown" && (quality.word != "good" || (quality.answers && quality.answers->same < 1));
+}
+
+bool gives_more_answers(const Quality& one, const Quality& other) {
+  if (one.answers && other.answers && one.answers->same != other.answers->same) return one.answers->same > other.answers->same;
+  return one.word == "good" && other.word != "good";
+}
+
 Quality quality_of(const Judged& judged) {
   Quality quality;
   quality.parts = parts_of(judged);

@@ -62,6 +62,12 @@ struct Judged {
 // answers are just enough, or alike in part (a mean of the metric below 0.95).
 Quality quality_of(const Judged& judged);
 
+// Whether a model may be better than this one by its answers or its word: not beside one that is good and gives all answers.
+bool may_give_fewer_answers(const Quality& quality);
+
+// Whether it gives more of float's answers; or as many, and is good where the other is not.
+bool gives_more_answers(const Quality& one, const Quality& other);
+
 // A plain word for a score: good, check or broken; "" for metrics of which a number alone says nothing.
 //   relative, parts   good up to 0.1, broken beyond 0.4
 //   cos               good from 0.995, broken below 0.9

@@ -1,5 +1,7 @@
 #include "quasar/trial/racing.hpp"
 
+#include <algorithm>
+
 namespace quasar::tune {
 namespace {
 
@@ -43,7 +45,11 @@ std::unique_ptr<search::Racer> racer_of(const Aim& aim, const Named& pruner_keys
   if (spaces.form_times.size() > 1) {
     options.is_spared = [&spaces](const search::Point& point) {
       const auto own = spaces.time_of(point), usual = spaces.time_of({});
-      return own && usual && *own * form_noise < *usual;
+      if (!own || !usual) return false;
+      const Json* algorithm = point.find("algorithms");
+      const bool is_rounded = algorithm != nullptr && !algorithm->is_null();
+      const auto gains = [&](const auto& form) { return *own * form_gain < form.second; };
+      return *own * form_noise < *usual || (is_rounded && std::ranges::any_of(spaces.form_times, gains));
     };
   }
   return std::make_unique<search::Racer>(std::move(pruner), options, study.trials());

@@ -15,7 +15,8 @@ namespace quasar::tune {
 std::string idle_pruner(const Job& job);
 
 // The racer of the job's pruner; nullptr for the pruner none, and where the objective is no mean over samples or not the only
-// one. Trials of forms that are faster than the first one are not given up, as time speaks for them.
+// one. Trials of forms that are faster than the first one are not given up, as time speaks for them; nor are rounded ones of
+// forms that may win beside a nearer one.
 std::unique_ptr<search::Racer> racer_of(const Aim& aim, const Named& pruner_keys, const Spaces& spaces,
                                         const search::Study& study, const eval::Evaluator& evaluator);
 

@@ -172,6 +172,15 @@ Ended run(Summary& summary, const TrialContext& context, const PreparedJob& prep
   return out;
 }
 
+// Measures a trial that takes the winner's place if `is_better`. The files that are there are those of the one that stays.
+void measure_rival(Summary& summary, const TrialContext& context, const search::Trial& rival, const Closing& closing,
+                   const std::function<bool(const Quality&, const Quality&)>& is_better) {
+  if (closing.stop.stop_requested()) return;
+  Winner other = measure_winner(context, rival, closing);
+  const bool wins = is_better(other.quality, summary.best->quality);
+  summary.best = wins ? std::move(other) : measure_winner(context, search::Trial(summary.best->trial), closing);
+}
+
 // What was found is built, measured and told.
 void conclude(Summary& summary, const TrialContext& context, const PreparedJob& prepared, const search::Study& study,
               const Ended& ended, const Closing& closing, const Log& log) {
@@ -179,14 +188,13 @@ void conclude(Summary& summary, const TrialContext& context, const PreparedJob& 
   const search::Trial* best = finding.winner ? &study.at(*finding.winner) : study.best();
   if (best != nullptr) {
     summary.best = measure_winner(context, *best, closing);
-    if (finding.in_need && summary.best->quality.poor() && !closing.stop.stop_requested()) {
-      Winner other = measure_winner(context, study.at(*finding.in_need), closing);
-      const bool stands_in = !other.quality.poor() && other.quality.word != "unknown";
-      // The files that are there are the other one's.
-      summary.best = stands_in ? std::move(other) : measure_winner(context, *best, closing);
-    }
-    if (finding.in_need && summary.best->trial.number == best->number)
-      warn_of_nearer_model(summary, context.job, study.at(*finding.in_need), log);
+    if (finding.nearer && may_give_fewer_answers(summary.best->quality))
+      measure_rival(summary, context, study.at(*finding.nearer), closing, gives_more_answers);
+    if (finding.in_need && summary.best->quality.poor())
+      measure_rival(summary, context, study.at(*finding.in_need), closing,
+                    [](const Quality& one, const Quality&) { return !one.poor() && one.word != "unknown"; });
+    const auto nearer = finding.in_need ? finding.in_need : finding.nearer;
+    if (nearer && summary.best->trial.number == best->number) warn_of_nearer_model(summary, context.job, study.at(*nearer), log);
     summary.baseline.latency = summary.best->speed.in_float;  // of the same minute
     if (!closing.stop.stop_requested()) warn_of_costs(summary, context.job.devices.front(), log);
   }

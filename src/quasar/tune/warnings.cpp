@@ -82,8 +82,7 @@ void warn_of_nearer_model(Summary& summary, const Job& job, const search::Trial&
   if (objective.direction != Direction::minimize || other > worth_telling * best) return;
   warn(summary, log,
        "trial " + std::to_string(nearer.number) + " is nearer to float (" + objective.metric + " " + in_digits(other, 3) +
-           ", the best model " + in_digits(best, 3) +
-           "), but quantizes less than half of the work or gains less than half of the time: `quasar quantize --from-study " +
+           ", the best model " + in_digits(best, 3) + "), but is slower or quantizes less: `quasar quantize --from-study " +
            job.output.dir.string() + " --trial " + std::to_string(nearer.number) + " -o nearer.onnx` makes it");
 }
 

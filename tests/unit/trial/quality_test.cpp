@@ -224,6 +224,27 @@ TEST(Rescue, MoreInIntegersTakesThePlaceOfLess) {
   EXPECT_TRUE(takes_the_place_of(missed, met(0.2))) << "the goal counts first";
 }
 
+// A faster form wins only where no answer is lost for it.
+TEST(Quality, MoreAnswersStandAboveTime) {
+  const auto quality = [](const char* word, std::optional<double> same) {
+    Quality out;
+    out.word = word;
+    if (same) out.answers = Quality::Answers{.metric = "agreement", .samples = 20, .sure = 20, .same = *same, .mean = *same};
+    return out;
+  };
+  EXPECT_FALSE(may_give_fewer_answers(quality("good", 1)));
+  EXPECT_FALSE(may_give_fewer_answers(quality("good", std::nullopt)));
+  EXPECT_FALSE(may_give_fewer_answers(quality("unknown", std::nullopt)));
+  EXPECT_TRUE(may_give_fewer_answers(quality("good", 0.95)));
+  EXPECT_TRUE(may_give_fewer_answers(quality("check", 1)));
+  EXPECT_TRUE(gives_more_answers(quality("good", 1), quality("good", 0.95)));
+  EXPECT_FALSE(gives_more_answers(quality("good", 0.95), quality("good", 0.95)));
+  EXPECT_FALSE(gives_more_answers(quality("good", 0.9), quality("check", 0.95)));
+  EXPECT_TRUE(gives_more_answers(quality("good", 0.95), quality("check", 0.95)));
+  EXPECT_TRUE(gives_more_answers(quality("good", std::nullopt), quality("poor", std::nullopt)));
+  EXPECT_FALSE(gives_more_answers(quality("poor", std::nullopt), quality("poor", std::nullopt)));
+}
+
 TEST(PlainWords, StandForScores) {
   EXPECT_EQ(plain_word("relative", 0.1), "good");
   EXPECT_EQ(plain_word("parts", 0.2), "check");

@@ -2,15 +2,14 @@
 // the job's sampler with everything of the first stage's winner kept. Where the model may have several forms, the grid has the
 // first of them, and its default configuration and its best one are tried in the others.
 #include <algorithm>
-#include <cmath>
 #include <functional>
 #include <span>
 
 #include "quasar/quant/config/config.hpp"
 #include "quasar/search/prior_trials.hpp"
 #include "quasar/strategy/exit_policy.hpp"
+#include "quasar/strategy/form_choice.hpp"
 #include "quasar/strategy/strategy.hpp"
-#include "quasar/trial/quality.hpp"
 
 namespace quasar::tune::strategies {
 namespace {
@@ -46,7 +45,7 @@ class TwoStage final : public Strategy {
 
   Finding run(const StrategyContext& context) const override {
     Finding out{.result = both_stages(context)};
-    choose(context, out);
+    choose_form(context, out);
     return out;
   }
 
@@ -73,99 +72,6 @@ class TwoStage final : public Strategy {
       if (reason.starts_with(own)) return key + " of " + whole[key].dump() + reason.substr(own.size()) + " in both stages";
     }
     return "second stage: " + reason;
-  }
-
-  // The trial with the best value wins, of those that meet the goal where there are some, with three exceptions.
-  // - A form that is slower than the first one must be better by a tenth.
-  // - A form that is not faster than float, beside one that is, only stands in where that one is poor. If the faster one is not
-  //   good by the objective's value, a tenth decides between them.
-  // - A form that quantizes little, and so is near to float, only stands in for a winner that is poor.
-  static void choose(const StrategyContext& context, Finding& finding) {
-    const search::Trial* best = context.study.best();
-    if (best == nullptr || best->values.size() != 1) return;
-    const auto lesser = [&](const search::Trial& trial) { return is_lesser(context, trial.point); };
-    const auto slower = [&](const search::Trial& trial) { return is_slower(context, trial.point); };
-    const search::Trial* chosen = best_but(context, lesser);
-    if (chosen != nullptr && slower(*chosen)) {
-      const search::Trial* usual = best_but(context, [&](const auto& trial) { return lesser(trial) || slower(trial); });
-      if (usual != nullptr && !outweighs(chosen->values[0], usual->values[0], context.study.directions()[0])) chosen = usual;
-    }
-    if (chosen != nullptr && gains_no_time(context, chosen->point)) {
-      const search::Trial* faster =
-          best_but(context, [&](const auto& trial) { return lesser(trial) || !is_faster_than_float(context, trial.point); });
-      if (faster != nullptr &&
-          (is_good(context, *faster) || !outweighs(chosen->values[0], faster->values[0], context.study.directions()[0])))
-        chosen = faster;
-    }
-    if (chosen == nullptr) chosen = best_but(context, [](const auto&) { return false; });
-    if (chosen == nullptr || chosen->number == best->number) return;
-    finding.winner = chosen->number;
-    const bool misses = chosen->is_candidate() && !best->is_candidate();
-    if (!misses && (lesser(*best) || gains_no_time(context, best->point))) finding.in_need = best->number;
-  }
-
-  // In a plain word, as far as the objective's value says.
-  static bool is_good(const StrategyContext& context, const search::Trial& trial) {
-    return plain_word(context.job.aim.goals.objectives.front().metric, trial.values[0]) == "good";
-  }
-
-  // nullptr: there is none but what is left out.
-  static const search::Trial* best_but(const StrategyContext& context,
-                                       const std::function<bool(const search::Trial&)>& is_left_out) {
-    const auto trials = context.study.trials();
-    const auto counts = [](const search::Trial& trial) {
-      return trial.state == search::State::complete && !trial.is_duplicate() && trial.values.size() == 1 &&
-             trial.violation() == 0;
-    };
-    const bool is_met = std::ranges::any_of(trials, [&](const auto& trial) { return counts(trial) && trial.is_candidate(); });
-    const search::Trial* best = nullptr;
-    for (const auto& trial : trials) {
-      if (!counts(trial) || (is_met && !trial.is_candidate()) || is_left_out(trial)) continue;
-      const bool is_better = best == nullptr || search::better(trial.values[0], best->values[0], context.study.directions()[0]);
-      if (is_better || (trial.values[0] == best->values[0] && is_faster(context, trial.point, best->point))) best = &trial;
-    }
-    return best;
-  }
-
-  static bool is_lesser(const StrategyContext& context, const search::Point& point) {
-    const Json* form = point.find("form");
-    return form != nullptr && form->is_string() && context.spaces.lesser_forms.contains(form->get<std::string>());
-  }
-
-  static bool is_slower_than(double time, const StrategyContext& context, const search::Point& point) {
-    const auto own = context.spaces.time_of(point);
-    return own && *own > time * form_noise;
-  }
-
-  // Measured, and not faster.
-  static bool gains_no_time(const StrategyContext& context, const search::Point& point) {
-    return context.spaces.time_of(point) && !is_faster_than_float(context, point);
-  }
-
-  static bool is_faster_than_float(const StrategyContext& context, const search::Point& point) {
-    const auto own = context.spaces.time_of(point);
-    return own && *own * form_noise < 1;
-  }
-
-  static bool is_faster(const StrategyContext& context, const search::Point& point, const search::Point& other) {
-    const auto own = context.spaces.time_of(point), time = context.spaces.time_of(other);
-    return own && time && *own * form_noise < *time;
-  }
-
-  // Whether the model of this point has a form that is slower than the first one.
-  static bool is_slower(const StrategyContext& context, const search::Point& point) {
-    const auto usual = context.spaces.form_times.find(Spaces::form_of(context.spaces.calibration.front()));
-    return usual != context.spaces.form_times.end() && is_slower_than(usual->second, context, point);
-  }
-
-  // Whether a value is so much better that it is worth time: by a tenth of the other one. Of a share, such as top1, by a tenth of
-  // what the other one lacks of 1, since hardly any share can be a tenth larger than a good one.
-  static bool outweighs(double value, double other, Direction direction) {
-    constexpr double worth_it = 0.1;
-    const bool maximize = direction == Direction::maximize;
-    const double gain = maximize ? value - other : other - value;
-    const double scale = maximize && other <= 1 && other >= 0 ? 1 - other : std::abs(other);
-    return gain > 0 && gain >= worth_it * scale;
   }
 
   struct Winner {
@@ -226,7 +132,7 @@ class TwoStage final : public Strategy {
   // A form that is slower than the first one must be better by a tenth in the configuration that both were tried in.
   static bool pays(const StrategyContext& context, const search::Space& first, const search::Space& form) {
     const search::Point usual = default_point(first), same = form.nearest_to(first.decode(usual));
-    if (!is_slower(context, same)) return true;
+    if (!is_slower(context.spaces, same)) return true;
     const auto value = value_at(context, usual), in_form = value_at(context, same);
     return !value || !in_form || outweighs(*in_form, *value, context.study.directions()[0]);
   }
@@ -257,12 +163,14 @@ class TwoStage final : public Strategy {
   }
 
   // The best of the first stage in these spaces that can be rounded, whichever run of the program found it.
-  static std::optional<Winner> best_of(const StrategyContext& context, std::span<const search::Space> spaces) {
+  static std::optional<Winner> best_of(
+      const StrategyContext& context, std::span<const search::Space> spaces,
+      const std::function<bool(const search::Trial&)>& may_win = [](const search::Trial&) { return true; }) {
     std::optional<Winner> out;
     double value = 0, violation = 0;
     for (const auto& trial : context.study.trials()) {
       const bool mine = trial.user_attributes.value(search::attribute::stage, std::string()) == first_stage;
-      if (!mine || trial.state != search::State::complete || trial.values.empty()) continue;
+      if (!mine || trial.state != search::State::complete || trial.values.empty() || !may_win(trial)) continue;
       const bool as_far = trial.violation() == violation;
       if (out &&
           !(as_far ? search::better(trial.values[0], value, context.study.directions()[0]) : trial.violation() < violation))
@@ -290,10 +198,11 @@ class TwoStage final : public Strategy {
     return !quant::parse_config(words_of(space, point)).activation.dynamic;
   }
 
-  // Of all spaces and forms, but for those that only stand in where the winner is poor: what is rounded must be what can win.
-  // Where nothing else worked, these too.
+  // Of all spaces and forms, but for those that only stand in where the winner is poor: what is rounded must be what can win, and
+  // gives way to a faster form as the winner does. Where nothing else worked, these too.
   static std::optional<Winner> winner_of(const StrategyContext& context) {
-    const auto found = winner_of(context, [&](const search::Space& form) { return !is_lesser(context, default_point(form)); });
+    const auto found =
+        winner_of(context, [&](const search::Space& form) { return !is_lesser(context.spaces, default_point(form)); });
     return found ? found : winner_of(context, [](const search::Space&) { return true; });
   }
 
@@ -310,6 +219,13 @@ class TwoStage final : public Strategy {
       }
     }
     auto found = best_of(context, spaces);
+    while (found) {
+      const auto faster = best_of(context, spaces, [&](const search::Trial& trial) {
+        return is_good(context, trial) && gains(context.spaces, trial.point, found->point);
+      });
+      if (!faster) break;
+      found = faster;
+    }
     if (found) found->space = origins[found->space];
     return found;
   }
