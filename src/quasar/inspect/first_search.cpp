@@ -27,6 +27,7 @@
 #include "quasar/runtime/device.hpp"
 #include "quasar/runtime/prepare.hpp"
 #include "quasar/runtime/session.hpp"
+#include "quasar/trial/quality.hpp"
 #include "quasar/tune/open_data.hpp"
 
 namespace quasar::tune {
@@ -38,7 +39,6 @@ constexpr size_t least_taken = 8, most_taken = 2000, most_calibration = 128;
 constexpr size_t enough_for_holdout = 300;  // samples
 constexpr double usual_loss = 0.01;
 constexpr double usual_distance = 0.1;  // of what "relative" calls good
-constexpr double answers_to_lose = 3;   // one or two are lost by chance, and won by it
 
 // Names that arrays of labels usually have.
 bool is_label_name(const std::string& name) {

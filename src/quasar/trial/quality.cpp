@@ -116,6 +116,13 @@ double size_of(double was, Direction direction) {
   return direction == Direction::minimize ? std::max(was, 1 - was) : was;
 }
 
+// Whether the user has said how much of this metric may be lost, and no more is.
+bool is_tolerated(const Judged& judged, const std::string& metric) {
+  const auto& own = judged.aim.criterion;
+  return own && std::ranges::any_of(own->parts, [&](const auto& part) { return part.metric == metric; }) &&
+         excess_of(*own, measures_of(judged.scores), measures_of(judged.reference)) <= 0;
+}
+
 void judge_labels(const Judged& judged, Quality& quality) {
   if (judged.aim.least_agreement == 0) return;
   for (const auto& [name, score] : judged.scores) {
@@ -126,8 +133,10 @@ void judge_labels(const Judged& judged, Quality& quality) {
     const double was = found->second.value, size = size_of(was, metric->direction());
     if (!(size > 0)) continue;
     const bool rises = metric->direction() == Direction::minimize;
-    const double lost = (rises ? score.value - was : was - score.value) / size;
-    if (lost <= most_lost) continue;
+    const double lost = rises ? score.value - was : was - score.value;
+    const double answers = lost * static_cast<double>(judged.evaluator.samples());
+    const bool by_chance = metric->is_proportion() && std::round(answers) < answers_to_lose;
+    if (lost / size <= most_lost || by_chance || is_tolerated(judged, name)) continue;
     if (quality.goal.is_null()) {
       const bool relative = size == was;
       quality.goal = {{"criterion", relative ? "relative" : "absolute"},

@@ -52,9 +52,12 @@ struct Judged {
   std::string unquantized;  // why hardly anything is quantized; "": enough is
 };
 
+// Of a metric that counts answers: one or two fewer are lost by chance, and won by it.
+inline constexpr double answers_to_lose = 3;
+
 // Poor is a model
 // - whose answers are float's on less than least_agreement of the samples on which float is sure,
-// - that loses more than a tenth of a metric with labels,
+// - that loses more than a tenth of a metric with labels, three answers at least, and more than the user's criterion allows,
 // - with a part of the outputs, where these are no classes, whose cosine is below 0.9, whose error is as large as what its values
 //   vary between samples (1 − R² ≥ 1), or which became constant,
 // - of which hardly anything is quantized.

@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <regex>
 
 #include "quasar/base/digits.hpp"
 #include "quasar/base/names.hpp"
 #include "quasar/job/precision.hpp"
 #include "quasar/job/preset.hpp"
+#include "quasar/quant/config/quantizable.hpp"
 #include "quasar/strategy/exit_policy.hpp"
 #include "quasar/strategy/parse_job.hpp"
 #include "quasar/strategy/repair_space.hpp"
@@ -38,10 +40,12 @@ bool is_about_labels(const AccuracyCriterion& criterion, const Goals& goals) {
   });
 }
 
-// What makes the model poor. Where the user has a goal, only answers stand above it, and not above right ones.
-Json goal_for(const Job& job, const Quality& quality) {
+// What makes the model poor. Where the user has a goal that is missed, only answers stand above it, and not above right ones.
+Json goal_for(const Job& job, const Summary& summary) {
+  const Quality& quality = summary.best->quality;
   const Json own = job.words.value("accuracy_criterion", Json());
   if (!quality.poor()) return own;
+  if (summary.status != Status::goal_missed) return quality.goal;
   if (job.aim.criterion && !own.is_null() && is_about_labels(*job.aim.criterion, job.aim.goals)) return own;
   const bool answers = quality.answers && quality.goal["metrics"].contains(quality.answers->metric);
   return answers || !job.aim.criterion || own.is_null() ? quality.goal : own;
@@ -82,20 +86,26 @@ std::optional<Json> limits_left(const Job& whole, const Summary& first) {
   return stop;
 }
 
-// What the user's dictionaries keep in float32, as elements of `exclude`; nullopt: they say more than that.
+// What the user's dictionaries keep in float32, as elements of `exclude`; nullopt: they say more than that. Keys are regular
+// expressions, which `exclude` knows of names alone.
 std::optional<Json> kept_in_float(const TuningKeys& keys) {
-  const Json only{"fp32"};
-  Json out = Json::array();
-  const auto add = [&](const Json& entries, const char* kind) {
-    for (const auto& [pattern, wish] : entries.items()) {
-      for (const auto& [part, items] : wish.items()) {
-        if (items.size() != 1 || items.value("dtype", Json()) != only) return false;
-      }
-      out.push_back({{kind, pattern}});
-    }
-    return true;
+  const auto keeps = [](const Json& wish) {
+    return std::ranges::all_of(wish, [](const Json& items) {
+      const Json dtype = items.value("dtype", Json());
+      return items.size() == 1 && (dtype == "fp32" || dtype == Json{"fp32"});
+    });
   };
-  if (!add(keys.op_types, "op_type") || !add(keys.op_names, "regex")) return std::nullopt;
+  Json out = Json::array();
+  for (const auto& [pattern, wish] : keys.op_types.items()) {
+    if (!keeps(wish)) return std::nullopt;
+    const std::regex expression(pattern);
+    for (const auto& type : quant::quantizable_types())
+      if (std::regex_match(type, expression)) out.push_back({{"op_type", type}});
+  }
+  for (const auto& [pattern, wish] : keys.op_names.items()) {
+    if (!keeps(wish)) return std::nullopt;
+    out.push_back({{"regex", pattern}});
+  }
   return out;
 }
 
@@ -192,7 +202,7 @@ std::optional<Job> rescue_of(const Job& whole, const Summary& poor, const std::f
   } else if (auto space = space_of_winner(whole, *poor.best)) {
     words["search_space"] = std::move(*space);
   }
-  if (Json goal = goal_for(whole, poor.best->quality); !goal.is_null()) words["accuracy_criterion"] = std::move(goal);
+  if (Json goal = goal_for(whole, poor); !goal.is_null()) words["accuracy_criterion"] = std::move(goal);
   add_metrics_of_goals(words, whole);
   words["search_stop_condition"] = *limits;
   if (!words.contains("decoder") && poor.head.is_object() && poor.head.contains("decoder"))

@@ -131,6 +131,45 @@ TEST_F(Qualities, ALabelledMetricThatFallsMakesItPoor) {
   job_ = job_with("token_accuracy");
   EXPECT_TRUE(of(scaled(-1, 1), true).poor());
   EXPECT_FALSE(of(scaled(0.9F, 1), true).poor());
+  job_.aim.criterion =
+      AccuracyCriterion{.parts = {{"token_accuracy", Direction::maximize, 1}}, .relative = false, .tolerable_loss = 0.9};
+  EXPECT_FALSE(of(scaled(-1, 1), true).poor()) << "the user has said so";
+  job_.aim.criterion->tolerable_loss = 0.1;
+  EXPECT_TRUE(of(scaled(-1, 1), true).poor());
+}
+
+// Sixteen rows whose first value is the greater one from the fourth on, which the labels say.
+class Rows : public data::Dataset {
+ public:
+  size_t size() const override { return 16; }
+  data::Sample at(size_t i) const override { return {Tensor::of<float>({1, 2}, {static_cast<float>(i) - 2.5F, 0})}; }
+  std::optional<int64_t> label(size_t i) const override { return i < 3 ? 1 : 0; }
+  std::string source() const override { return "'rows'"; }
+};
+
+TEST(Quality, OneOrTwoAnswersAreLostByChance) {
+  const auto moved = [](float by) {
+    graph::Model m = test::empty_model();
+    m.inputs = {float_value("x", {1, 2})};
+    m.outputs = {float_value("y", {1, 2})};
+    m.initializers["b"] = Tensor::of<float>({2}, {by, 0});
+    m.nodes = {node("Add", "move", {"x", "b"}, {"y"})};
+    return m;
+  };
+  Job job;
+  job.aim.metrics = {"top1"};
+  job.aim.goals.objectives = {{"top1", Direction::maximize}};
+  const graph::Model original = moved(0);
+  const eval::Evaluator evaluator(original, std::make_shared<Rows>(), {.metrics = job.aim.metrics});
+  const auto is_poor = [&](float by) {
+    const graph::Model candidate = moved(by);
+    const auto examination = eval::examine(evaluator, original, candidate, {});
+    return quality_of(
+               {job.aim, job.words, evaluator.reference(), evaluator.score(candidate), evaluator, examination, false, true, ""})
+        .poor();
+  };
+  EXPECT_FALSE(is_poor(-2)) << "two of 16 are more than a tenth";
+  EXPECT_TRUE(is_poor(-3)) << "three";
 }
 
 // Less is better: the float model errs in 2 of 16 places, or in 6.

@@ -49,5 +49,46 @@ TEST(Rescue, WhoeverWasAskedToStopGoesOnWithNothing) {
   EXPECT_EQ(why_rescued(missed.whole, missed.summary), "");
 }
 
+// A poor model that misses a goal about labels, or meets it and is poor all the same.
+struct Labelled {
+  Labelled() {
+    const Json own = parse_json(R"({"criterion": "absolute", "tolerable_loss": 0.2, "metrics": {"top1": 1}})", "test");
+    whole.words = {
+        {"model_input", "m.onnx"}, {"calib_data_reader", {{"reader", "npz"}, {"path", "c.npz"}}}, {"accuracy_criterion", own}};
+    whole.aim.criterion = parse_criterion(own, "top1");
+    whole.target = "ort_cpu";
+    summary.best.emplace();
+    summary.best->quality.word = "poor";
+    summary.best->quality.goal =
+        parse_json(R"({"criterion": "absolute", "tolerable_loss": 0.1, "metrics": {"agreement": 1}})", "test");
+  }
+  Json goal() const {
+    const auto job = rescue_of(whole, summary, "out/repair", {});
+    return job ? job->words["accuracy_criterion"] : Json();
+  }
+  Job whole;
+  Summary summary;
+};
+
+TEST(Rescue, AGoalThatIsMetIsNotWhatARepairIsFor) {
+  Labelled poor;
+  EXPECT_EQ(poor.goal(), poor.summary.best->quality.goal);
+  poor.summary.status = Status::goal_missed;
+  EXPECT_EQ(poor.goal(), poor.whole.words["accuracy_criterion"]);
+}
+
+// Keys of op_type_dict are regular expressions, those of exclude are types.
+TEST(Rescue, WhatTheUserKeepsInFloatStaysThere) {
+  Labelled poor;
+  const auto excluded = [&](const Json& types) {
+    poor.whole.tuning.op_types = types;
+    const auto job = rescue_of(poor.whole, poor.summary, "out/repair", {});
+    return job ? job->words["search_space"]["exclude"][0] : Json();
+  };
+  const Json in_float{{"weight", {{"dtype", {"fp32"}}}}, {"activation", {{"dtype", "fp32"}}}};
+  EXPECT_EQ(excluded({{"Conv|Gemm", in_float}}), Json::parse(R"([{"op_type": "Conv"}, {"op_type": "Gemm"}])"));
+  EXPECT_EQ(excluded({{"MaxPool", {{"weight", {{"dtype", {"int8"}}}}}}}), Json()) << "exclude has no words for that";
+}
+
 }  // namespace
 }  // namespace quasar::tune

@@ -14,7 +14,7 @@ namespace {
 // Those that are quantized without pairs around them (standalone.hpp).
 constexpr std::array alone{"MatMul", "Gemm", "LSTM", "Gather"};
 
-std::vector<std::string> quantizable_types() {
+std::vector<std::string> found_types() {
   std::vector<std::string> out;
   for (const auto& [name, entry] : ops::types::table().items()) {
     for (const auto type : entry.make({})->types()) out.emplace_back(type);
@@ -27,12 +27,16 @@ std::vector<std::string> quantizable_types() {
 
 }  // namespace
 
+const std::vector<std::string>& quantizable_types() {
+  static const std::vector<std::string> known = found_types();
+  return known;
+}
+
 std::string quantizable_type(const std::string& key, const std::string& type) {
-  static const std::vector<std::string> known = quantizable_types();
-  for (const auto& name : known) {
+  for (const auto& name : quantizable_types()) {
     if (normalized(name) == normalized(type)) return name;
   }
-  throw Error(key + ": operators of type '" + type + "' have no quantized form" + did_you_mean(type, known));
+  throw Error(key + ": operators of type '" + type + "' have no quantized form" + did_you_mean(type, quantizable_types()));
 }
 
 std::string selectable_type(const std::string& key, const std::string& type) {

@@ -2,8 +2,12 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 namespace quasar::quant {
+
+// All of them, as ONNX spells them, sorted.
+const std::vector<std::string>& quantizable_types();
 
 // The operator type as ONNX spells it. Throws Error, with the key and the nearest type, for one that has no quantized form.
 std::string quantizable_type(const std::string& key, const std::string& type);
