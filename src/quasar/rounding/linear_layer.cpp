@@ -145,6 +145,8 @@ template <class Code>
 void gather_matrix(const LinearLayer& layer, const Tensor& input, const Decoding& decoding, std::span<const uint32_t> positions,
                    float* to, size_t stride) {
   const Code* const values = input.as<Code>().data();
+  if (!positions.empty() && (positions.back() + size_t{1}) * layer.inputs > input.count())
+    throw Error(layer.node + ": quantization changes how many rows it gets, so that it cannot be rounded");
   for (size_t p = 0; p < positions.size(); p++) {
     const Code* const from = values + positions[p] * layer.inputs;
     for (size_t i = 0; i < layer.inputs; i++) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <numeric>
+#include <set>
 
 #include "quasar/base/stopwatch.hpp"
 #include "quasar/graph/bodies.hpp"
@@ -274,11 +275,15 @@ RoundingReport Rounder::round(quant::Plan& plan, const Effort& effort) {
     warn_of_samples(options_.log, wanted, material->fitting(memory_->frontiers.limit()), options_.memory_limit);
   const auto& layers = material->targets.layers();
   report.kept = left_nearest(model_, plan);
+  const std::set<std::string> unordered = out_of_order(model_, plan);
   const auto [chosen, stops] = chosen_of(layers, plan, [&](const LinearLayer& layer, const quant::NodePlan& node) {
     const bool can = (node.form != quant::NodeForm::dynamic || quant::are_in_blocks(node.weight->params)) &&
                      bits_of(node.weight->params.type) <= 16 && !quant::is_half(node.weight->params.type);
     if (!can) report.kept.push_back(layer.node + ": its layer rule gives it no codes that could be chosen");
-    return can;
+    const bool in_order = !unordered.contains(layer.node);
+    if (can && !in_order)
+      report.kept.push_back(layer.node + ": which rows it gets, and in which order, depends on what is quantized before it");
+    return can && in_order;
   });
   const MemoryGate::Pass pass(memory_->frontiers, material->frontier, effort.check);
   Frontier frontier(quant::apply(model_, plan), stops, memory_->samples, frontier_options(wanted));

@@ -22,11 +22,12 @@ double sum_of(size_t count, const Term& term) {
 
 double squared_distance(const Tensor& a, const Tensor& b, const Weighting& weighting) {
   double sum = 0;
+  const bool alike = a.count() == b.count();
   for (size_t row = 0; row < weighting.rows(); row++) {
-    const float* x = a.as<float>().data() + row * weighting.columns();
+    const float* x = alike ? a.as<float>().data() + row * weighting.columns() : nullptr;
     const float* y = b.as<float>().data() + row * weighting.columns();
     sum += weighting.of(row) * sum_of(weighting.columns(), [&](size_t i) {
-             const double difference = static_cast<double>(x[i]) - static_cast<double>(y[i]);
+             const double difference = (alike ? static_cast<double>(x[i]) : 0) - static_cast<double>(y[i]);
              return difference * difference;
            });
   }

@@ -23,7 +23,7 @@ class Weighting {
   size_t columns_ = 0;
 };
 
-// Σ weight · (a − b)², of floats.
+// Σ weight · (a − b)², of floats. Where a has another number of values than b, all of b is the error.
 double squared_distance(const Tensor& a, const Tensor& b, const Weighting& weighting);
 
 // Σ weight · (value − mean)², of floats.

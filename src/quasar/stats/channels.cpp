@@ -124,10 +124,11 @@ void ChannelAccumulator::add(const Tensor& sample, const std::string& name) {
   const auto rank = static_cast<int>(sample.shape().size());
   const int at = axis_ < 0 ? axis_ + rank : axis_;
   ChannelAccumulator one(axis_);
-  if (at < 0 || at >= rank || sample.empty()) {
+  if (at < 0 || at >= rank) {
     one.steady_ = false;
     return add(one);
   }
+  if (sample.empty()) return;  // a picture in which nothing was found says nothing
   const auto split = sample.shape().begin() + at;
   const auto channels = static_cast<size_t>(*split);
   const size_t inner = count_of(Shape(split + 1, sample.shape().end())), outer = sample.count() / channels / inner;
@@ -149,6 +150,7 @@ void ChannelAccumulator::add(const Tensor& sample, const std::string& name) {
 }
 
 void ChannelAccumulator::add(const ChannelAccumulator& other) {
+  if (other.count_ == 0 && other.steady_) return;
   if (count_ == 0 && steady_) {
     *this = other;
     return;

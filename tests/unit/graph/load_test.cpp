@@ -106,6 +106,14 @@ TEST(Load, InitializersLeaveTheInputsAndSparseOnesBecomeDense) {
   EXPECT_EQ(model.ir_version, 4);  // the oldest that allows it
 }
 
+// ONNX Runtime crashes on the empty name.
+TEST(Load, ABiasThatIsLeftOutByAnEmptyNameIsLeftOut) {
+  const Model model = from_bytes(wire::model(input("x") + output("y") + initializer("scale", tensor(1, {1}, wire::real(4, 1))) +
+                                             node({"LayerNormalization", {"x", "scale", ""}, {"y"}})),
+                                 "test");
+  EXPECT_EQ(model.nodes[0].inputs, (std::vector<std::string>{"x", "scale"}));
+}
+
 TEST(Load, NodesGetUniqueNamesAndTopologicalOrder) {
   const Model model = from_bytes(
       wire::model(input("x") + output("y") + node({"Relu", {"b"}, {"y"}}) + node({"Neg", {"x"}, {"a"}, wire::node_name("n")}) +

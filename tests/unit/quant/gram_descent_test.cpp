@@ -9,6 +9,7 @@
 
 #include "quasar/base/rng.hpp"
 #include "quasar/quant/codes/gram_errors.hpp"
+#include "quasar/quant/codes/gram_factor.hpp"
 
 namespace quasar::quant {
 namespace {
@@ -279,6 +280,14 @@ TEST(GramDescent, NeverWorseThanNearest) {
         EXPECT_LE(damped(problem, o, solution.codes), damped(problem, o, nearest) + 1e-9) << name << " " << seed;
     }
   }
+}
+
+// Without damping: an input that is always zero is no reason to give the others up.
+TEST(GramDescent, AnInputThatIsAlwaysZeroLeavesTheFactor) {
+  Square gram(3);
+  for (size_t i = 0; i < 3; i++)
+    for (size_t j = 0; j < 3; j++) gram.row(i)[j] = i == 1 || j == 1 ? 0 : i == j ? 2 : 1;
+  EXPECT_TRUE(GramFactor(gram, 3, false, 1).positive());
 }
 
 TEST(GramDescent, GainsMuchOnCorrelatedInputs) {

@@ -134,6 +134,55 @@ TEST(Equalization, DeadChannelsStay) {
   EXPECT_EQ(output_ranges(result.model, "Conv_0"), output_ranges(model, "Conv_0"));
 }
 
+// Channel 2 says next to nothing but its bias: were it made as large as the others, the bias would set the scale of all.
+TEST(Equalization, ABiasIsNotMadeLargerThanWhatTheOthersSay) {
+  graph::Model model = triple();
+  const graph::Node& first = model.nodes[0];
+  const auto scaled = [&](const std::string& name, size_t from, size_t to, float by) {
+    std::vector<float> values(model.initializers.at(name).as<float>().begin(), model.initializers.at(name).as<float>().end());
+    for (size_t i = from; i < to; i++) values[i] *= by;
+    model.initializers[name] = Tensor::of<float>(model.initializers.at(name).shape(), values);
+  };
+  scaled(first.inputs[1], 54, 81, 1e-8F);
+  std::vector<float> biases(6, 0.1F);
+  biases[2] = 1;
+  model.initializers[first.inputs[2]] = Tensor::of<float>({6}, biases);
+  const Transformed result = run("cle", model);
+  const auto after = result.model.initializer(result.model.nodes[0].inputs[2])->as<float>();
+  EXPECT_LT(after[2], 10);
+  const auto middle = output_ranges(result.model, "Conv_1"), before = output_ranges(model, "Conv_1");
+  EXPECT_LT(middle[2], 30 * before[2]) << "the rest of the chain shares what is left";
+  biases[2] = -1;
+  model.initializers[first.inputs[2]] = Tensor::of<float>({6}, biases);
+  const Transformed cut = run("cle", model);
+  EXPECT_LT(cut.model.initializer(cut.model.nodes[0].inputs[2])->as<float>()[2], -100) << "a Relu cuts it";
+}
+
+// A copy of the weights for each reader would make the model larger.
+TEST(Equalization, WeightsThatSeveralLayersReadStay) {
+  Builder b(3);
+  const std::string weights = b.weights({6, 6});
+  const auto first = b.node("Relu", {b.node("MatMul", {b.input("x", {4, 6}), weights})});
+  const auto second = b.node("Relu", {b.node("MatMul", {first, weights})});
+  const graph::Model model = b.finish({b.node("MatMul", {second, b.weights({6, 3})})});
+  EXPECT_TRUE(find_chains(model).empty());
+  const stats::ChannelStats wide{{-1, -1, -64, -1, -1, -1}, {1, 1, 50, 1, 1, 1}, std::vector<double>(6)};
+  const Transformed smooth = run("smooth_quant", model, {}, {{"x", wide}, {first, wide}, {second, wide}});
+  EXPECT_EQ(smooth.model.initializer(smooth.model.nodes[0].inputs[1])->as<float>()[0],
+            model.initializer(weights)->as<float>()[0]);
+  EXPECT_TRUE(smooth.notes[0].ends_with("; 2 left since other layers read their weights too")) << smooth.notes[0];
+}
+
+TEST(Equalization, AGemmWithFactorsAbsorbsNoBias) {
+  const auto model = [](float beta) {
+    Builder b(9);
+    const auto first = b.node("Gemm", {b.input("x", {1, 6}), b.weights({6, 6}), b.weights({6})}, {{"beta", beta}});
+    return b.finish({b.node("Gemm", {b.node("Relu", {first}), b.weights({6, 3}), b.weights({3})})});
+  };
+  EXPECT_TRUE(find_chains(model(1)).at(0).links[0].shiftable);
+  EXPECT_FALSE(find_chains(model(2)).at(0).links[0].shiftable);
+}
+
 TEST(Equalization, ABiasThatNoReluCutsMovesOn) {
   Builder b(9);
   const auto first = b.node("Relu", {b.conv(b.input("x", {1, 3, 5, 5}), 3, 4, 1)});
@@ -197,6 +246,22 @@ TEST(SmoothQuant, AChannelThatIsAlwaysZeroIsScaledAsTheOthersAre) {
   EXPECT_NEAR(before[2] / after[2], std::exp(logs), 1e-3 * std::exp(logs));
 }
 
+// Where weights share one scale, a layer that took the scales would lose precision in all other channels.
+TEST(SmoothQuant, LayersTakeScalesWhereEachChannelHasItsOwn) {
+  const auto behind_layers = [](const char* granularity) {
+    const auto uses = parse_transforms({{"include_sq", true}, {"weight_params", {{"quant_granularity", granularity}}}});
+    return uses.at(0).options.at("behind_layers");
+  };
+  EXPECT_EQ(behind_layers("Tensor"), false);
+  EXPECT_EQ(behind_layers("Channel"), true);
+  Builder b(5);
+  const auto hidden = b.node("Relu", {b.node("MatMul", {b.input("x", {4, 6}), b.weights({6, 6})})});
+  const graph::Model model = b.finish({b.node("MatMul", {hidden, b.weights({6, 3})})});
+  const stats::ChannelStatistics seen{{hidden, {std::vector<float>(6), {400, 1, 2, 4, 400, 4}, std::vector<double>(6)}}};
+  EXPECT_EQ(run("smooth_quant", model, {}, seen).changes, 1U);
+  EXPECT_EQ(run("smooth_quant", model, {{"behind_layers", false}}, seen).changes, 0U);
+}
+
 TEST(SmoothQuant, SaysWhichInputsItLeavesAndWhy) {
   Builder b(5);
   b.model().opsets[""] = 17;
@@ -228,6 +293,27 @@ TEST(BiasCorrection, TakesTheShiftBack) {
       used += rounded.as<float>()[o * 3 + i] * seen.at("x").mean[i];
     }
     EXPECT_NEAR(exact, used, 1e-3);
+  }
+}
+
+// A bias in float holds whatever it is given.
+TEST(BiasCorrection, ABiasInFloatTakesTheShiftToo) {
+  Builder b(5);
+  b.conv(b.input("x", {1, 3, 6, 6}), 3, 4, 1);
+  const graph::Model model = b.finish({"Conv_0_out"});
+  Plan plan = plan_of(model, config_of(DataType::uint8, false));
+  plan.nodes.at("Conv_0").bias.reset();
+  const stats::ChannelStatistics seen{{"x", {{0, 0, 0}, {1, 1, 1}, {5, -2, 3}}}};
+  EXPECT_EQ(transforms::table().make("bias_correction")->correct(model, seen, plan), 1U);
+  const NodePlan& node = plan.nodes.at("Conv_0");
+  const Tensor& weights = *model.initializer(model.nodes[0].inputs[1]);
+  const Tensor rounded = dequantize(quantize(weights, node.weight->params), node.weight->params);
+  const auto before = model.initializer(model.nodes[0].inputs[2])->as<float>(), after = node.replaced.at(2).as<float>();
+  for (size_t o = 0; o < 4; o++) {
+    double shift = 0;
+    for (size_t i = 0; i < 3; i++)
+      shift += (weights.as<float>()[o * 3 + i] - rounded.as<float>()[o * 3 + i]) * seen.at("x").mean[i];
+    EXPECT_NEAR(after[o] - before[o], shift, 1e-5);
   }
 }
 

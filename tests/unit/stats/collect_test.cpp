@@ -168,6 +168,20 @@ TEST(Collect, ChannelsAlongAreThoseOfAPassOfTheirOwn) {
   }
 }
 
+// As a detector's head has it in a picture without anything.
+TEST(Collect, AnEmptySampleSaysNothingOfChannels) {
+  const Tensor one = Tensor::of<float>({2, 2}, {1, 2, 3, 4}), none = Tensor::of<float>({0, 2}, std::vector<float>());
+  ChannelAccumulator plain(-1), with_empty(-1), other(-1);
+  plain.add(one, "x");
+  with_empty.add(none, "x");
+  with_empty.add(one, "x");
+  with_empty.add(none, "x");
+  with_empty.add(other);
+  ASSERT_TRUE(with_empty.result());
+  EXPECT_EQ(*with_empty.result(), *plain.result());
+  EXPECT_FALSE(other.result());
+}
+
 TEST(Collect, WithoutRequestsOnlyRangesAndMeans) {
   const Statistics seen = collect(small_model(), Generated(3), {"y"}, {}).at(3);
   EXPECT_EQ(seen.at("y").histogram.total(), 0U);

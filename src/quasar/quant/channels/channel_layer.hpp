@@ -30,6 +30,8 @@ struct ChannelLayer {
     }
   }
 
+  size_t weights() const { return (transposed ? inputs : outputs) * per_row * plane; }
+
   // Weights are stored [rows, per_row, plane]; rows are output channels unless `transposed`, per_row those of one group.
   bool transposed = false;
   size_t per_row = 1, plane = 1, group_inputs = 1, group_outputs = 1;

@@ -36,11 +36,21 @@ std::vector<ReaderGroup> reader_groups(const graph::Model& model, const graph::I
     ReaderGroup& group = groups[value];
     group.value = value;
     group.alone = graph::readers(value, index) == group.layers.size();
+    for (const auto& layer : group.layers) {
+      const std::string& weights = index.node(layer.node)->inputs[1];
+      const auto own =
+          std::ranges::count_if(group.layers, [&](const auto& one) { return index.node(one.node)->inputs[1] == weights; });
+      group.shares = group.shares || graph::readers(weights, index) > static_cast<size_t>(own);
+    }
     const size_t inputs = group.layers.front().inputs;
     if (std::ranges::all_of(group.layers, [&](const ChannelLayer& layer) { return layer.inputs == inputs; }))
       out.push_back(std::move(group));
   }
   return out;
+}
+
+std::string left_shared(size_t groups) {
+  return groups == 0 ? "" : "; " + std::to_string(groups) + " left since other layers read their weights too";
 }
 
 void multiply_weights(const ReaderGroup& group, const ChannelScales& scales, ConstantEdits& edits) {
@@ -116,6 +126,7 @@ bool ScaleFolding::collect(const std::string& value, size_t channels, std::vecto
   }
   const auto layer = channel_layer(*node, model_);
   if (!layers_ || !layer || layer->axis != -1 || layer->outputs != channels) return false;
+  if (graph::readers(node->inputs[1], index_) > 1) return false;
   divide(1);
   if (layer->bias) divide(*layer->bias);
   return true;

@@ -23,9 +23,13 @@ void fill_neutral(ChannelScales& scales);
 struct ReaderGroup {
   std::string value;
   std::vector<ChannelLayer> layers;
-  bool alone = false;  // nobody else reads it
+  bool alone = false;   // nobody else reads it
+  bool shares = false;  // other layers read the same weights, which copies would take the place of
 };
 std::vector<ReaderGroup> reader_groups(const graph::Model& model, const graph::Index& index);
+
+// "; 3 left since other layers read their weights too", for a note; "": none are.
+std::string left_shared(size_t groups);
 
 // Multiplies the weights of a group's layers by the scales of their inputs.
 void multiply_weights(const ReaderGroup& group, const ChannelScales& scales, ConstantEdits& edits);

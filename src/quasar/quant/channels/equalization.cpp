@@ -17,7 +17,7 @@ class Walk {
     std::vector<Chain> chains;
     for (const auto& node : model_.nodes) {
       const auto first = channel_layer(node, model_);
-      if (!first || continued_.contains(node.name)) continue;
+      if (!first || continued_.contains(node.name) || shares_weights(node)) continue;
       Chain chain{.layers = {*first}, .links = {}};
       while (chain.layers.size() == 1 || chain.layers.back().depthwise) {
         if (!follow(chain)) break;
@@ -29,6 +29,9 @@ class Walk {
   }
 
  private:
+  // A copy for each of the layers that read them would take their place.
+  bool shares_weights(const graph::Node& layer) const { return graph::readers(layer.inputs[1], index_) > 1; }
+
   // Appends the layer behind the last one, if there is one.
   bool follow(Chain& chain) {
     const ChannelLayer& last = chain.layers.back();
@@ -41,10 +44,11 @@ class Walk {
       const graph::Node* reader = graph::sole_reader(value, index_);
       if (reader == nullptr) return false;
       if (const auto next = channel_layer(*reader, model_); next && reader->inputs[0] == value) {
+        if (shares_weights(*reader)) return false;
         if (next->axis != axis && !(axis == 1 && flat_)) return false;
         if (next->inputs % last.outputs != 0 || (next->inputs != last.outputs && !repeats_)) return false;
         link.repeat = next->inputs / last.outputs;
-        link.shiftable = link.shiftable && !pads(*reader);
+        link.shiftable = link.shiftable && !pads(*reader) && !has_factors(*index_.node(last.node)) && !has_factors(*reader);
         chain.links.push_back(std::move(link));
         chain.layers.push_back(*next);
         return true;
@@ -58,7 +62,7 @@ class Walk {
   bool passes(const graph::Node& node, const std::string& value, size_t channels, int axis, Link& link) {
     if (node.outputs.size() > 1 && std::any_of(node.outputs.begin() + 1, node.outputs.end(), [](auto& o) { return !o.empty(); }))
       return false;
-    if (node.is("Relu")) return true;
+    if (node.is("Relu")) return link.cuts = true;
     if (node.is("Add")) return adds_vector(node, value, channels, axis, link);
     link.shiftable = false;
     if (node.is("LeakyRelu")) return true;
@@ -118,6 +122,11 @@ class Walk {
     const std::vector<double> widths = to_doubles(*pads);
     const size_t rank = widths.size() / 2;
     return rank > 2 && widths[0] == 0 && widths[1] == 0 && widths[rank] == 0 && widths[rank + 1] == 0;
+  }
+
+  // A Gemm whose product or bias counts by more than once.
+  static bool has_factors(const graph::Node& node) {
+    return node.is("Gemm") && (node.real("alpha", 1) != 1 || node.real("beta", 1) != 1);
   }
 
   static bool pads(const graph::Node& node) {

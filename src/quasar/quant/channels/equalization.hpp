@@ -21,6 +21,7 @@ struct Link {
   std::vector<std::pair<std::string, size_t>> constants;  // sums with a constant on the way: node, input (a vector of channels)
   size_t repeat = 1;      // inputs of the second layer per channel of the first (a Flatten between them)
   bool shiftable = true;  // nothing but Relu, and the second layer pads nothing
+  bool cuts = false;      // a Relu takes what is negative
 };
 
 struct Chain {

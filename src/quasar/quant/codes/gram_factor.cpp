@@ -73,6 +73,7 @@ GramFactor::GramFactor(const Square& gram, size_t inputs, bool by_activation, si
   parallel_for((inputs + side_by_side - 1) / side_by_side, threads, [&](size_t task) {
     for (size_t i = task * side_by_side; i < std::min((task + 1) * side_by_side, inputs); i++) {
       for (size_t j = 0; j < inputs; j++) factor.row(i)[j] = gram.row(order_[i])[order_[j]];
+      if (factor.row(i)[i] == 0) factor.row(i)[i] = 1;  // an input that is always zero takes nothing over, as in GPTQ
     }
   });
   for (size_t first = 0; first < inputs; first += panel) {

@@ -53,6 +53,12 @@ bool is_named(const Key& key, const Json& words) {
   return true;
 }
 
+// Where weights share one scale, a channel that grows takes precision from all others.
+Json smoothing_for(Json options, const Json& words) {
+  options["behind_layers"] = parse_scheme(words, "weight").granularity != Granularity::tensor;
+  return options;
+}
+
 // Its scales are searched for the weights as they will be rounded.
 TransformUse scaled_for(const std::string& transform, const Json& words, const Rounding& rounding) {
   const Scheme scheme = parse_scheme(words, "weight");
@@ -95,7 +101,8 @@ std::vector<TransformUse> parse_transforms(const Json& words) {
   std::vector<TransformUse> out;
   for (const auto& key : keys()) {
     if (!key.option.empty()) continue;
-    const Json options = options_for(key, words);
+    Json options = options_for(key, words);
+    if (key.transform == std::string("smooth_quant")) options = smoothing_for(std::move(options), words);
     const auto& [name, entry] = transforms::table().find(key.transform);
     const Options checked(entry.options, options, "transform " + name);
     const bool on = flag_of(key.key, words.value(key.key, Json()));

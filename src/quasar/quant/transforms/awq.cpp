@@ -48,11 +48,15 @@ class Awq final : public Transform {
     ConstantEdits edits(model);
     ScaleFolding folding(model, index, edits, true, scheme_.granularity != Granularity::tensor);
     std::map<std::string, ChannelScales> inserted;
-    size_t folded = 0;
+    size_t folded = 0, shared = 0;
     for (const auto& group : reader_groups(model, index)) {
       const auto found = seen.find(group.value);
       if (found == seen.end() || found->second.products.empty() || found->second.mean.size() != group.layers.front().inputs)
         continue;
+      if (group.shares) {
+        shared++;
+        continue;
+      }
       const auto scales = scales_of(group, found->second, index, edits);
       if (!scales) continue;
       if (group.alone && folding.fold(group.value, *scales, out.values)) {
@@ -64,7 +68,7 @@ class Awq final : public Transform {
     }
     out.changes = folded + inserted.size();
     out.notes.push_back("awq: " + std::to_string(folded) + " inputs of matrix products scaled by what writes them, " +
-                        std::to_string(inserted.size()) + " by a Mul");
+                        std::to_string(inserted.size()) + " by a Mul" + left_shared(shared));
     if (out.changes == 0) return out;
     out.model = std::move(edits).finish();
     insert_scaling(inserted, out);

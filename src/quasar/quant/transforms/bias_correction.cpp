@@ -101,6 +101,10 @@ class BiasCorrection final : public Transform {
         const QuantParams& params = node_plan.bias->params;
         const Tensor& bias = *model.initializer(node.inputs[node_plan.bias->input]);
         node_plan.bias->optimized = Optimized{params, quantize(shifted(bias, shift), params)};
+      } else if (layer->bias && node_plan.form == NodeForm::pairs) {
+        const auto known = node_plan.replaced.find(*layer->bias);
+        const Tensor& bias = known != node_plan.replaced.end() ? known->second : *model.initializer(node.inputs[*layer->bias]);
+        node_plan.replaced[*layer->bias] = shifted(bias, shift);
       } else {
         const auto behind = vector_behind(node, layer->outputs, index, plan);
         if (!behind) continue;

@@ -93,21 +93,19 @@ class Cle final : public Transform {
     std::vector<std::vector<double>> ranges;
     for (size_t i = 0; i < n; i++) ranges.push_back(ranges_of(chain, i, channels, edits));
     std::vector<std::vector<double>> factors(n, std::vector<double>(channels, 1));  // of layer i's outputs; the last: 1
-    for (size_t c = 0; c < channels; c++) {
-      double product = 1, sum = 0;
-      for (const auto& range : ranges) product *= std::pow(range[c], 1.0 / static_cast<double>(n)), sum += range[c];
-      if (sum < least_) continue;
-      if (product <= 0) {  // some layer has nothing there
-        for (auto& factor : factors) factor[c] = 0;
-        continue;
+    for (size_t i = 0; i + 1 < n; i++) {
+      for (size_t c = 0; c < channels; c++) {
+        double sum = 0;
+        for (const auto& range : ranges) sum += range[c];
+        if (sum < least_) continue;
+        const double own = ranges[i][c] * (i > 0 ? factors[i - 1][c] : 1);
+        double mean = std::pow(own, 1.0 / static_cast<double>(n - i));  // of what is left of the chain
+        for (size_t j = i + 1; j < n; j++) mean *= std::pow(ranges[j][c], 1.0 / static_cast<double>(n - i));
+        factors[i][c] = mean > 0 ? std::clamp(own / mean, 0x1p-20, 0x1p20) : 0;  // 0: some layer has nothing there
       }
-      double factor = 1;
-      for (size_t i = 0; i + 1 < n; i++) {
-        factor = std::clamp(ranges[i][c] * factor / product, 0x1p-20, 0x1p20);
-        factors[i][c] = factor;
-      }
+      fill_neutral(factors[i]);
+      bound(factors[i], ranges[i], biases_of(chain, i, edits), chain.layers[i]);
     }
-    for (auto& factor : factors) fill_neutral(factor);
     double change = 0;
     for (size_t i = 0; i < n; i++) {
       const ChannelLayer& layer = chain.layers[i];
@@ -130,6 +128,30 @@ class Cle final : public Transform {
     return change;
   }
 
+  // What a layer's biases add to its outputs in each channel.
+  static std::vector<double> biases_of(const Chain& chain, size_t i, ConstantEdits& edits) {
+    const ChannelLayer& layer = chain.layers[i];
+    const Link& link = chain.links[i];
+    std::vector<double> out(layer.outputs);
+    const auto add = [&](const std::vector<float>& values) {
+      for (size_t c = 0; c < out.size(); c++) out[c] += static_cast<double>(values[values.size() == 1 ? 0 : c]);
+    };
+    if (layer.bias) add(edits.values(layer.node, *layer.bias));
+    for (const auto& [node, input] : link.constants) add(edits.values(node, input));
+    for (double& value : out) value = link.cuts ? std::max(value, 0.0) : std::abs(value);
+    return out;
+  }
+
+  // A channel of small weights grows, and its bias with it, which the paper's factors do not see: it must not become larger than
+  // what the equalized weights make of inputs of size 1, or what it was.
+  static void bound(std::vector<double>& factors, const std::vector<double>& ranges, const std::vector<double>& biases,
+                    const ChannelLayer& layer) {
+    const double inputs = static_cast<double>(layer.weights()) / static_cast<double>(layer.outputs);
+    double usual = 0;
+    for (size_t c = 0; c < factors.size(); c++) usual = std::max(usual, std::sqrt(inputs) * ranges[c] / factors[c]);
+    for (size_t c = 0; usual > 0 && c < factors.size(); c++) factors[c] = std::max(factors[c], std::min(1.0, biases[c] / usual));
+  }
+
   std::vector<double> ranges_of(const Chain& chain, size_t i, size_t channels, ConstantEdits& edits) const {
     const ChannelLayer& layer = chain.layers[i];
     const bool last = i + 1 == chain.layers.size();
@@ -141,8 +163,8 @@ class Cle final : public Transform {
       range = std::max<double>(range, std::abs(weights[k]));
     });
     if (!last && with_bias_ && layer.bias) {
-      const auto& bias = edits.values(layer.node, *layer.bias);
-      for (size_t c = 0; c < channels; c++) out[c] = std::max<double>(out[c], std::abs(bias[c]));
+      const auto biases = biases_of(chain, i, edits);
+      for (size_t c = 0; c < channels; c++) out[c] = std::max(out[c], biases[c]);
     }
     return out;
   }

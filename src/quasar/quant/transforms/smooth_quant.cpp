@@ -20,7 +20,9 @@ namespace {
 class SmoothQuant final : public Transform {
  public:
   explicit SmoothQuant(const Options& options)
-      : alpha_(options.real("alpha")), behind_functions_(options.flag("behind_functions")) {}
+      : alpha_(options.real("alpha")),
+        behind_functions_(options.flag("behind_functions")),
+        layers_(options.flag("behind_layers")) {}
 
   std::map<std::string, int> needs(const graph::Model& model) const override {
     std::map<std::string, int> out;
@@ -32,13 +34,17 @@ class SmoothQuant final : public Transform {
     Transformed out{.model = model};
     const graph::Index index(model);
     ConstantEdits edits(model);
-    ScaleFolding folding(model, index, edits, false);
+    ScaleFolding folding(model, index, edits, false, layers_);
     std::map<std::string, ChannelScales> inserted;
     const std::set<std::string> parts = behind_functions_ ? ops::parts_of_functions(index) : std::set<std::string>();
-    size_t folded = 0, skipped = 0;
+    size_t folded = 0, skipped = 0, shared = 0;
     for (const auto& group : reader_groups(model, index)) {
       const auto found = seen.find(group.value);
       if (found == seen.end() || found->second.mean.size() != group.layers.front().inputs) continue;
+      if (group.shares) {
+        shared++;
+        continue;
+      }
       const ChannelScales scales = scales_of(group, found->second, edits);
       if (group.alone && folding.fold(group.value, scales, out.values)) {
         folded++;
@@ -52,7 +58,7 @@ class SmoothQuant final : public Transform {
     }
     out.changes = folded + inserted.size();
     if (out.changes == 0) {
-      out.notes.push_back("smooth_quant: no matrix product's input can be smoothed");
+      out.notes.push_back("smooth_quant: no matrix product's input can be smoothed" + left_shared(shared));
       return out;
     }
     out.model = std::move(edits).finish();
@@ -60,7 +66,8 @@ class SmoothQuant final : public Transform {
     out.notes.push_back(
         "smooth_quant: " + std::to_string(folded) + " inputs smoothed by what writes them, " + std::to_string(inserted.size()) +
         " by a Mul" +
-        (skipped > 0 ? ", " + std::to_string(skipped) + " left as operators other than LayerNormalization write them" : ""));
+        (skipped > 0 ? ", " + std::to_string(skipped) + " left as operators other than LayerNormalization write them" : "") +
+        left_shared(shared));
     return out;
   }
 
@@ -92,7 +99,7 @@ class SmoothQuant final : public Transform {
   }
 
   double alpha_;
-  bool behind_functions_;
+  bool behind_functions_, layers_;
 };
 
 }  // namespace
@@ -109,7 +116,10 @@ Entry<Transform> smooth_quant() {
                       {.name = "behind_functions",
                        .fallback = false,
                        .help = "behind Gelu too, for targets that compute it in float (OpenVINO, ONNX Runtime's CPU): a Mul more",
-                       .aliases = {"SmoothFunctions"}}}};
+                       .aliases = {"SmoothFunctions"}},
+                      {.name = "behind_layers",
+                       .fallback = true,
+                       .help = "layers before may take scales into their weights; set where these have a scale per channel"}}};
 }
 
 }  // namespace quasar::quant::transforms
