@@ -134,7 +134,7 @@ bool have_time_for(const Limits& limits, std::optional<uint64_t> trials, double 
 
 namespace {
 
-constexpr uint64_t most_walked = 131072;  // points of a large space
+constexpr uint64_t most_walked = search::Space::most_looked_through;  // takes part of a second
 
 // The first possible one that differs from `point` in one parameter, in product order.
 std::optional<search::Point> one_changed(const search::Space& space, const search::Point& point) {
