@@ -66,6 +66,14 @@ std::optional<int64_t> class_option(const Options& options, const std::string& n
   return options.integer(name);
 }
 
+bool masks_other_places(const Shape& mask, const std::vector<Shape>& inputs, int64_t places) {
+  if (mask.size() != 2 || places < 0 || mask[1] <= places) return false;
+  const auto has_as_many = [&](const Shape& input) {
+    return (input.size() == 2 || input.size() == 3) && input[0] == mask[0] && input[1] == mask[1];
+  };
+  return std::ranges::count_if(inputs, has_as_many) > 1;
+}
+
 PlaceMask::PlaceMask(const Options& options) : input_(options.text("mask")), asked_(options.given("mask")) {}
 
 OptionSpec PlaceMask::option() {
@@ -83,12 +91,14 @@ std::vector<bool> PlaceMask::of(const Pair& sample, size_t rows, size_t places, 
   if (input_ == "none" || sample.inputs == nullptr) return out;
   const auto found = sample.inputs->find(input_);
   if (found == sample.inputs->end()) return out;
+  const Shape& shape = found->second.shape();
+  if (!asked_ && sample.layout != nullptr && masks_other_places(shape, sample.layout->inputs, static_cast<int64_t>(places)))
+    return out;
   const std::vector<double> mask = to_doubles(found->second);
   const size_t columns = rows == 0 ? 0 : mask.size() / rows;
-  if (columns < places || columns * rows != mask.size() || found->second.shape().size() != 2) {
-    throw Error(owner + ": the input '" + input_ + "' " + to_string(found->second.shape()) + " does not mask " +
-                std::to_string(rows) + " x " + std::to_string(places) + " places (sample " + std::to_string(sample.index) +
-                "); mask=none counts all places");
+  if (columns < places || columns * rows != mask.size() || shape.size() != 2) {
+    throw Error(owner + ": the input '" + input_ + "' " + to_string(shape) + " does not mask " + std::to_string(rows) + " x " +
+                std::to_string(places) + " places (sample " + std::to_string(sample.index) + "); mask=none counts all places");
   }
   for (size_t i = 0; i < out.size(); ++i) out[i] = mask[i / places * columns + columns - places + i % places] > 0;
   return out;

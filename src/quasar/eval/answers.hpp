@@ -33,6 +33,10 @@ std::vector<int64_t> without_ignored(const Tensor& labels, int64_t ignore);
 // An option that is a class; nullopt: left out. Throws Error that begins with `owner` for other values.
 std::optional<int64_t> class_option(const Options& options, const std::string& name, const std::string& owner);
 
+// Whether a mask [rows, columns] is of more places than these, and another of the model's inputs, [rows, columns] or [rows,
+// columns, size], has as many: what an encoder reads, beside the places that its decoder gives. `inputs` holds the mask too.
+bool masks_other_places(const Shape& mask, const std::vector<Shape>& inputs, int64_t places);
+
 // The input that says which places of a sequence are padding.
 class PlaceMask {
  public:
@@ -40,8 +44,8 @@ class PlaceMask {
   static OptionSpec option();
 
   // Which of rows × places count: those where the input [rows, places] is above 0. An input with more columns than places also
-  // masks what a cache holds; its last columns are taken. All count where the model has no such input. Throws Error that begins
-  // with `owner` for other sizes.
+  // masks what a cache holds; its last columns are taken. All count where the model has no such input, or where the user named
+  // none and it masks other places. Throws Error that begins with `owner` for other sizes.
   std::vector<bool> of(const Pair& sample, size_t rows, size_t places, const std::string& owner) const;
   std::vector<WantedInput> looks_at() const;
 

@@ -89,7 +89,7 @@ struct Loss {
 
 Loss loss_of(const AccuracyCriterion& criterion, double value, double baseline, Direction direction) {
   const double drop = direction == Direction::maximize ? baseline - value : value - baseline;
-  const double slack = 8 * std::numeric_limits<double>::epsilon() * std::max(std::abs(value), std::abs(baseline));
+  const double slack = rounding_slack(value, baseline);
   if (!criterion.relative) return {drop, slack};
   if (baseline == 0) return {drop > 0 ? HUGE_VAL : 0, 0};
   return {drop / std::abs(baseline), slack / std::abs(baseline)};

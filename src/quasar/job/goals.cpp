@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "quasar/base/as_written.hpp"
 #include "quasar/base/error.hpp"
@@ -162,14 +163,25 @@ std::vector<double> values_of(const Goals& goals, const Measures& measures) {
   return out;
 }
 
+double rounding_slack(double one, double other) {
+  const double slack = 8 * std::numeric_limits<double>::epsilon() * std::max(std::abs(one), std::abs(other));
+  return std::isfinite(slack) ? slack : 0;
+}
+
+double excess_over(double loss, double tolerable, double was, double is) {
+  const double excess = loss - tolerable;
+  return excess > 0 && excess <= rounding_slack(was, is) ? 0 : excess;
+}
+
 std::vector<double> excesses(const Goals& goals, const Measures& measures, const eval::Scores& reference) {
   std::vector<double> out;
   for (const auto& [metric, bound, value] : goals.constraints) {
     const double is = measures.at(metric);
-    double excess = bound == Bound::max ? is - value : value - is, unit = std::abs(value);
+    double unit = std::abs(value);
+    double excess = bound == Bound::max ? excess_over(is, value, value, is) : excess_over(value, is, value, is);
     if (bound == Bound::max_drop) {
       const double was = reference.at(metric).value;
-      excess = (direction_of(metric, goals.own) == Direction::maximize ? was - is : is - was) - value;
+      excess = excess_over(direction_of(metric, goals.own) == Direction::maximize ? was - is : is - was, value, was, is);
       if (was != 0) unit = std::abs(was);
     }
     out.push_back(std::isfinite(unit) && unit > 0 ? excess / unit : excess);

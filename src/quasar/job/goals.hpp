@@ -66,6 +66,13 @@ using Measures = std::map<std::string, double>;
 // One value per objective.
 std::vector<double> values_of(const Goals& goals, const Measures& measures);
 
+// What rounding may have made of the difference of two scores; 0 where one is infinite.
+double rounding_slack(double one, double other);
+
+// By how much the loss from `was` to `is`, whichever way is worse, exceeds what may be lost. A loss of exactly that much is none
+// too many, whatever rounding makes of the difference: 0.97 − 0.96 is more than 0.01.
+double excess_over(double loss, double tolerable, double was, double is);
+
 // One number per constraint, at most 0 where it is kept: by what share of the bound (max_drop: of the float model's value) it is
 // exceeded, so that bytes and accuracies may be added; where that is 0, by how much. `reference`: of the float model.
 std::vector<double> excesses(const Goals& goals, const Measures& measures, const eval::Scores& reference);

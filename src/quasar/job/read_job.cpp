@@ -83,15 +83,27 @@ void add_timeout(Json& stop, double timeout) {
   if (!shorter) stop["time_limit"] = timeout;
 }
 
+// The user's own metrics may have any value, and −1 is off, as in Quark.
+void check_best_candidate(const Json& stop, const Aim& aim) {
+  const Json wanted = stop.value("find_best_candidate", Json());
+  const auto& [metric, direction] = aim.goals.objectives.front();
+  if (!wanted.is_number() || wanted == -1 || is_own(aim.goals, metric)) return;
+  const auto best = is_cost(metric) ? std::optional(0.0) : eval::make_metric(metric)->best_possible();
+  if (best && search::better(wanted.get<double>(), *best, direction))
+    throw Error("search_stop_condition.find_best_candidate is " + wanted.dump() + ", but " + metric + " is never better than " +
+                Json(*best).dump() + "; -1 or null switches it off");
+}
+
 Limits limits_of(const Options& keys, const Aim& aim, const Named& sampler) {
   Limits out;
   out.stop = stop_of(keys.json("search_stop_condition"));
   for (const char* key : {"find_n_candidates", "find_best_candidate"}) {
     if (!aim.tolerance.is_null() || aim.criterion || !out.stop.contains(key)) continue;
-    if (out.stop[key].is_number() && out.stop[key].get<double>() >= 0)
+    if (out.stop[key].is_number() && out.stop[key] != -1)
       throw Error(std::string("search_stop_condition.") + key + " needs search_metric_tolerance, which says what a candidate is");
   }
   search::stop_conditions(out.stop);
+  check_best_candidate(out.stop, aim);
   out.n_trials = keys.integer("n_trials");
   out.exit = parse_exit_policy(keys);
   add_timeout(out.stop, out.exit.timeout);

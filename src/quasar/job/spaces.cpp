@@ -307,7 +307,11 @@ void Spaces::extend(const std::function<Json(size_t)>& words) {
   }
   if (!changed) return;
   all = search::Space::together(extended);
-  for (size_t i = 0; i < each.size(); ++i) each[i] = extended[i].recorded_as(all);
+  for (size_t i = 0; i < each.size(); ++i) {
+    const search::Space before = std::move(each[i]);
+    each[i] = extended[i].recorded_as(all);
+    each[i].forbid_as(before);
+  }
 }
 
 std::string Spaces::form_of(const search::Space& space) {

@@ -36,7 +36,8 @@ struct Spaces {
   std::vector<std::string> notes;              // keys that act in no combination
   Json facts = Json::array();                  // per space: {points, calibrations, invalid, why, distinct}; null: no such number
 
-  // Replaces each space by the one with these words, where a strategy varies more than the user does.
+  // Replaces each space by the one with these words, where a strategy varies more than the user does. What a space refused stays
+  // refused, whatever the added parameters are.
   void extend(const std::function<Json(size_t)>& words);
 
   // The forms besides the first of any space, each once.

@@ -164,10 +164,6 @@ Json base_of(const Json& quant_config) {
 
 namespace {
 
-bool is_on(const Json& number) {
-  return number.is_number() && number.get<double>() >= 0;
-}
-
 // v1's tolerance accepts everything unless the user says otherwise. It is filled in where something counts candidates: elsewhere
 // it would only keep trials from being given up early.
 void keep_tolerance(Json& words, std::vector<std::string>& notes) {
@@ -177,7 +173,7 @@ void keep_tolerance(Json& words, std::vector<std::string>& notes) {
   if (!stop.is_object() || given("search_metric_tolerance") || given("accuracy_criterion") || given("objectives")) return;
   for (const auto& [key, value] : stop.items()) {
     if (!same(key, "find_n_candidates") && !same(key, "find_best_candidate")) continue;
-    if (!is_on(value)) continue;
+    if (!value.is_number() || value == -1) continue;
     words["search_metric_tolerance"] = accepts_everything;
     notes.push_back(key + " without search_metric_tolerance: v1's default holds, 20000, which takes every trial for a candidate");
     return;

@@ -20,7 +20,7 @@ Loop::Loop(const RunOptions& options, Study& study, const Space& space, Sampler&
       stop_(options.stop, deadline_of(conditions, begin_)),
       claims_(study.trials()),
       proposals_(options, study, space, sampler),
-      tracker_(study.trials(), options.stage, study.directions().front()) {
+      tracker_(study.trials(), options.stage, study.directions()) {
   sampler.check(space);
   check_objectives(sampler, study_.directions());
   study_.check(space);

@@ -54,7 +54,7 @@ std::vector<Trial> Sequence::evaluate(std::span<const Point> points, std::span<c
 }
 
 RunResult Sequence::finished(const std::string& reason) const {
-  return {RunResult::End::condition, reason, Tracker(study_.trials(), options_.stage, study_.directions().front()).counts()};
+  return {RunResult::End::condition, reason, Tracker(study_.trials(), options_.stage, study_.directions()).counts()};
 }
 
 // A strategy that asks for known points only starts no trials, which would notice.
@@ -68,7 +68,7 @@ void Sequence::check_time() const {
   for (const auto& condition : conditions_) {
     const auto deadline = condition->deadline();
     if (!deadline || seconds < *deadline) continue;
-    const Tracker tracker(study_.trials(), options_.stage, study_.directions().front());
+    const Tracker tracker(study_.trials(), options_.stage, study_.directions());
     if (const auto reason = condition->met(tracker.progress(seconds))) throw SequenceOver{finished(*reason)};
   }
 }

@@ -257,6 +257,19 @@ void Space::forbid(Refusal refusal) {
   }
 }
 
+void Space::forbid_as(const Space& part) {
+  const auto is_here = [&](const Parameter& own) { return find(own.name) != nullptr; };
+  if (!part.refusal_ || !std::ranges::all_of(part.parameters_, is_here)) return;
+  part_ = std::make_shared<const Space>(part);
+  forbid([part = part_](const Point& point) {
+    Point inner;
+    for (const auto& [name, value] : point.values()) {
+      if (part->find(name) != nullptr) inner.set(name, value);
+    }
+    return part->refused(inner);
+  });
+}
+
 std::optional<uint64_t> Space::valid() const {
   const auto count = size();
   return count ? std::optional(*count - forbidden_.size()) : std::nullopt;

@@ -130,6 +130,10 @@ class QUASAR_API Space {
   // larger one when they are drawn.
   static constexpr uint64_t most_looked_through = 20000;
   void forbid(Refusal refusal);
+  // The same for what `part` refuses, a space with some of this one's parameters: the others do not matter to it. Nothing where
+  // this one lacks a parameter of it.
+  void forbid_as(const Space& part);
+  const Space* part() const { return part_.get(); }  // of the last forbid_as(); nullptr: there was none
   std::string refused(const Point& point) const { return refusal_ ? refusal_(point) : ""; }
 
   // Indices of the refused points, where the space was looked through; empty otherwise.
@@ -162,6 +166,7 @@ class QUASAR_API Space {
   std::vector<Parameter> parameters_;
   std::vector<std::string> order_;  // level-1 keys and groups as in the file
   Refusal refusal_;
+  std::shared_ptr<const Space> part_;
   std::unordered_set<uint64_t> forbidden_;
   std::shared_ptr<const Counter> counter_;  // shared by copies of the space, never changed; nullptr: not finite
 };

@@ -19,7 +19,7 @@ struct Progress {
   Direction direction = Direction::minimize;
   size_t candidates = 0;                 // complete trials, no duplicates, that are good enough for the user
   std::optional<double> best_candidate;  // the best value among them
-  size_t since_best = 0;                 // trials executed since the best one was found, the least violation of constraints first
+  size_t since_best = 0;                 // trials executed since the last one that no earlier one dominates or equals
   size_t duplicates_in_a_row = 0;        // since the last trial that was executed
 };
 

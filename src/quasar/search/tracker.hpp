@@ -4,7 +4,9 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
+#include "quasar/search/pareto.hpp"
 #include "quasar/search/stop.hpp"
 
 namespace quasar::search {
@@ -13,7 +15,7 @@ namespace quasar::search {
 class Tracker {
  public:
   // Begins with the stage's trials of earlier runs.
-  Tracker(std::span<const Trial> trials, const std::string& stage, Direction direction);
+  Tracker(std::span<const Trial> trials, const std::string& stage, std::vector<Direction> directions);
 
   void start() { ++progress_.counts.running; }
   // A trial that was in state `before` until now, and was not finished; nullopt: it is new.
@@ -24,11 +26,12 @@ class Tracker {
 
  private:
   void add(const Trial& trial);
+  bool improves(const Trial& trial);  // on all trials so far
 
   std::string stage_;
+  std::vector<Direction> directions_;
   Progress progress_;
-  std::optional<double> best_;  // value of the trial that violates the constraints least
-  double violation_ = 0;        // that trial's
+  std::vector<Losses> front_;  // of complete trials, each once
 };
 
 }  // namespace quasar::search

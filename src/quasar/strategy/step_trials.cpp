@@ -57,7 +57,7 @@ std::span<const search::Point> StepTrials::to_first_success(std::span<const sear
   };
   points = up_to_success();
   if (points.size() <= 1) return points;
-  *successes_ = search::Tracker(context_.study.trials(), stage_, context_.study.directions().front()).progress(0).candidates;
+  *successes_ = search::Tracker(context_.study.trials(), stage_, context_.study.directions()).progress(0).candidates;
   try {
     sequence_.evaluate(points, steps);
   } catch (const search::SequenceOver& over) {

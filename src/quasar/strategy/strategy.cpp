@@ -1,10 +1,12 @@
 #include "quasar/strategy/strategy.hpp"
 
 #include <algorithm>
+#include <ranges>
 #include <sstream>
 
 #include "quasar/base/cancellation.hpp"
 #include "quasar/job/cost.hpp"
+#include "quasar/job/precision.hpp"
 #include "quasar/quant/codes/scheme_words.hpp"
 #include "quasar/search/prior_trials.hpp"
 #include "quasar/sensitivity/hessian_trace.hpp"
@@ -130,13 +132,43 @@ bool have_time_for(const Limits& limits, std::optional<uint64_t> trials, double 
   return !limit || (trials && passed + seconds * static_cast<double>(*trials) <= *limit);
 }
 
+namespace {
+
+constexpr uint64_t most_walked = search::Space::most_looked_through;  // takes part of a second
+
+// The first possible one that differs from `point` in one parameter, in product order.
+std::optional<search::Point> one_changed(const search::Space& space, const search::Point& point) {
+  for (const auto& parameter : std::views::reverse(space.parameters())) {
+    const uint64_t choices = parameter.pinned ? 0 : search::cardinality(*parameter.distribution).value_or(0);
+    for (uint64_t i = 1; i < std::min(choices, most_walked); ++i) {
+      const std::pair<std::string, Json> change(parameter.name, search::value_at(*parameter.distribution, i));
+      search::Point other = changed(space, point, std::span(&change, 1));
+      if (space.refused(other).empty()) return other;
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
 search::Point default_point(const search::Space& space) {
-  search::Point point = space.nearest_to(Json::object());
-  for (uint64_t i = 0; !space.forbidden().empty() && i <= space.forbidden().size() && !space.refused(point).empty(); ++i)
-    point = space.at(i);
+  const search::Point first = space.nearest_to(Json::object());
+  if (space.refused(first).empty()) return first;
+  // What was added to a space is last in product order, and would be all that a walk changes.
+  if (space.part() != nullptr) {
+    const search::Point in_part = default_point(*space.part());
+    search::Point point = changed(space, in_part, {});
+    if (space.refused(point).empty()) return point;
+  }
+  for (uint64_t i = 0; i < std::min(space.size().value_or(0), most_walked); ++i) {
+    search::Point point = space.at(i);
+    if (space.refused(point).empty()) return point;
+  }
+  if (auto point = one_changed(space, first)) return *point;
   Rng rng(0);
-  for (uint64_t i = 0; i < search::Space::most_looked_through && !space.refused(point).empty(); ++i) point = space.sample(rng);
-  return point;
+  search::Point drawn = first;
+  for (uint64_t i = 0; i < search::Space::most_looked_through && !space.refused(drawn).empty(); ++i) drawn = space.sample(rng);
+  return drawn;
 }
 
 namespace {

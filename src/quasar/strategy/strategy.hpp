@@ -108,7 +108,8 @@ std::optional<double> time_limit_of(const search::StopConditions& conditions);
 // Whether so many trials (nullopt: without an end) of so many seconds end before the time limit, of which some has passed.
 bool have_time_for(const Limits& limits, std::optional<uint64_t> trials, double seconds, double passed);
 
-// The default configuration of a space: the first choices, or the first combination that is possible.
+// The default configuration of a space: the first choices, or the first combination in product order that is
+// possible; of a large space where that is far off, the first choices but one.
 search::Point default_point(const search::Space& space);
 
 // The enqueued configurations that lie in the space. Throws Error for one that lies in none of `spaces`.

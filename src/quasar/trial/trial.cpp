@@ -62,7 +62,8 @@ bool is_good_enough(const Aim& aim, const Measures& values, const eval::Scores& 
   if (aim.tolerance.is_null()) return false;
   const auto& [metric, direction] = aim.goals.objectives.front();
   const double value = values.at(metric), was = reference.at(metric).value;
-  return (direction == Direction::maximize ? was - value : value - was) <= aim.tolerance.get<double>();
+  const double loss = direction == Direction::maximize ? was - value : value - was;
+  return excess_over(loss, aim.tolerance.get<double>(), was, value) <= 0;
 }
 
 quant::Plan plan_of(const TrialContext& context, const quant::Config& config) {

@@ -214,8 +214,9 @@ void tell_spaces(const Job& job, const PreparedJob& prepared, const Log& log) {
   for (const Json& facts : prepared.spaces.facts) {
     if (facts.empty()) continue;
     tell(log, Level::info, in_words(facts));
+    const std::string at_least = facts["invalid"].is_null() ? "at least " : "";  // a part of a large space was looked at
     for (const auto& [why, count] : facts["why"].items())
-      tell(log, Level::warning, count.dump() + " combinations are left out: " + why);
+      tell(log, Level::warning, at_least + count.dump() + " combinations are left out: " + why);
   }
   if (job.translated) {
     for (const Json& space : job.spaces) tell(log, Level::info, "translated search space: " + space.dump());

@@ -70,7 +70,7 @@ std::string read(const std::filesystem::path& path) {
         search::position_of(*trial.distributions[i], trial.point.values()[i].second);
       }
     }
-    for (const auto direction : past.record.directions) search::Tracker(past.trials, "", direction);
+    if (!past.record.directions.empty()) search::Tracker(past.trials, "", past.record.directions);
     tune::Job job;
     job.base = scratch();
     job.warm_start.place = path.string();

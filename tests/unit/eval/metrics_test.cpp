@@ -79,6 +79,23 @@ TEST(Metrics, KullbackLeibler) {
   EXPECT_GT(score("kl", {2, 1}, {1, 2}), 0.4);  // not probabilities: softmax
 }
 
+// Beside logits of 50 the second place would weigh e^−50 in one softmax of all.
+TEST(Metrics, KullbackLeiblerIsTheMeanOverPlaces) {
+  const double expected = 0.25 * std::log(0.5) + 0.75 * std::log(1.5);
+  const auto l3 = static_cast<float>(std::log(3.0));
+  const auto of = [](const Shape& shape, const std::vector<float>& f, const std::vector<float>& q, bool two = false) {
+    Layout layout{{shape}, {}};
+    if (two) layout.outputs = {{1, 2}, {1, 2}};
+    return make_metric("kl")->of({.reference = f, .candidate = q, .layout = &layout}, {});
+  };
+  const std::vector<float> f{50, 50, 0, l3}, q{50, 50, 0, 0};
+  EXPECT_NEAR(of({1, 2, 2}, f, q), expected / 2, 1e-6);
+  EXPECT_NEAR(of({2, 1, 2}, f, q), expected / 2, 1e-6);
+  EXPECT_NEAR(of({1, 2, 2}, {0.5F, 0.5F, 0.25F, 0.75F}, {0.5F, 0.5F, 0.5F, 0.5F}), expected / 2, 1e-6);  // probabilities
+  for (const Shape& whole : {Shape{1, 4}, Shape{1, 4, 1}, Shape{1, 4, 1, 1}}) EXPECT_LT(of(whole, f, q), 1e-12);
+  EXPECT_LT(of({}, f, q, true), 1e-12);
+}
+
 TEST(Metrics, ExactMatchIsSequenceAccuracy) {
   EXPECT_EQ(metric_text("exact_match(truth=float)"), "sequence_accuracy(truth=float)");
 }

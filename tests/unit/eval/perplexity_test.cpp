@@ -123,6 +123,30 @@ TEST(TokenAccuracy, PaddingDoesNotCount) {
   EXPECT_NEAR(accuracy("token_accuracy(truth=float,mask=none)"), 2.0 / 3, 1e-12);
 }
 
+// Four tokens read, two of them padding, and two places written; the last columns of the encoder's mask are its padding.
+TEST(TokenAccuracy, AnEncodersMaskIsNotOfTheDecodersPlaces) {
+  const std::vector<float> f{1, 0, 1, 0}, q{1, 0, 0, 1};
+  const auto accuracy = [&](const std::string& name, const std::vector<Shape>& fed, int64_t columns) {
+    std::vector<int64_t> mask(static_cast<size_t>(columns), 0);
+    mask.front() = 1;
+    const std::map<std::string, Tensor> inputs{{name, Tensor::of<int64_t>({1, columns}, mask)}};
+    const Layout layout{{{1, 2, 2}}, fed};
+    return make_metric("token_accuracy(truth=float" + (name == "attention_mask" ? "" : ",mask=" + name) + ")")
+        ->of({.reference = f, .candidate = q, .layout = &layout, .inputs = &inputs}, {});
+  };
+  EXPECT_EQ(accuracy("attention_mask", {{1, 4}, {1, 4}, {1, 2}}, 4), 0.5);       // input_ids beside the mask
+  EXPECT_EQ(accuracy("attention_mask", {{1, 4, 16}, {1, 4}, {1, 2}}, 4), 0.5);   // hidden states of the encoder
+  EXPECT_EQ(accuracy("attention_mask", {{1, 2}, {1, 4}, {1, 4, 2, 16}}, 4), 1);  // a cache: the last places are masked
+  EXPECT_EQ(accuracy("of_both", {{1, 4}, {1, 4}, {1, 2}}, 4), 1);                // named by the user
+  EXPECT_EQ(accuracy("attention_mask", {{1, 2}, {1, 2}, {1, 2}}, 2), 1);         // as long as the output
+}
+
+TEST(Perplexity, AnEncodersMaskIsNotOfTheDecodersPlaces) {
+  const std::vector<int64_t> mask{1, 0, 0, 0, 0};
+  EXPECT_NEAR(perplexity_of("perplexity", {{0, 1, 1}, mask, {{{1, 3, 2}}, {{1, 5}, {1, 5}, {1, 3}}}, {1, 5}}),
+              std::sqrt(2 * 4.0 / 3), 1e-7);
+}
+
 // Windows of two tokens each.
 class Windows : public data::Dataset {
  public:

@@ -147,6 +147,19 @@ TEST(TaskHeads, AMaskOfOtherPlacesDoesNotCount) {
   }
 }
 
+// What an encoder reads has a mask of its own; beside a cache the mask is of the places, too.
+TEST(TaskHeads, AnEncodersMaskDoesNotCountForWhatADecoderWrites) {
+  Sketch words = on_text();
+  graph::Model model = words.ending_in({words.op("MatMul", {states(words, 32), words.random({32, 1200})})});
+  for (const auto& [read, metric] :
+       {std::pair{true, "token_accuracy(truth=float,mask=none)"}, {false, "token_accuracy(truth=float)"}}) {
+    model.inputs.resize(1);
+    model.inputs.push_back({"attention_mask", DataType::int64, Shape{1, 40}, {"", ""}});
+    if (read) model.inputs.push_back({"input_ids", DataType::int64, Shape{1, 40}, {"", ""}});
+    expect_task(head_of(model), "tokens", metric);
+  }
+}
+
 // A recognizer of written lines: one step per 8 columns of the picture, or [time,1,classes].
 graph::Model line_model(bool time_first) {
   Sketch s = on_picture();

@@ -31,6 +31,27 @@ TEST(Goals, ABoundOfZeroHasNoShares) {
   EXPECT_EQ(excesses(goals, {{"L2", 1.5}}, reference), (std::vector<double>{1.5, 2}));
 }
 
+// 0.97 − 0.96 is 0.010000000000000009.
+TEST(Goals, ALossOfExactlyTheBoundIsWithinIt) {
+  const Goals goals = parse_goals(nullptr,
+                                  {{{"metric", "top1"}, {"max_drop", 0.01}},
+                                   {{"metric", "top1"}, {"min", 0.1 + 0.2}},
+                                   {{"metric", "L2"}, {"max", 0.3}},
+                                   {{"metric", "L2"}, {"max_drop", 0.1}}},
+                                  {"L2"});
+  eval::Scores reference;
+  reference["top1"].value = 0.97;
+  reference["L2"].value = 0.7;
+  const auto at = [&](double top1, double l2) { return excesses(goals, {{"top1", top1}, {"L2", l2}}, reference); };
+  EXPECT_EQ(at(0.96, 0.8)[0], 0);
+  EXPECT_EQ(at(0.96, 0.8)[3], 0);
+  EXPECT_GT(at(0.96 - 1e-12, 0.8)[0], 0);
+  EXPECT_GT(at(0.96, 0.8 + 1e-12)[3], 0);
+  EXPECT_LE(at(0.3, 0.1 + 0.2)[1], 0);
+  EXPECT_LE(at(0.3, 0.1 + 0.2)[2], 0);
+  EXPECT_EQ(at(-HUGE_VAL, 0.3)[0], HUGE_VAL);
+}
+
 TEST(Goals, ABoundIsANumber) {
   const Json bound{{{"metric", "cos"}, {"min", NAN}}};
   const std::string said = test::error_of([&] { parse_goals(nullptr, bound, {"L2"}); });

@@ -163,6 +163,26 @@ TEST(Job, ConditionsAreKnownByAnySpelling) {
   EXPECT_TRUE(holds(error_of({{"search_stop_condition", {{"patience", 3}, {"Patience", 4}}}}), "given twice"));
 }
 
+// −1 is off, as in Quark; another negative number is a value, which some metrics may have.
+TEST(Job, ANegativeBestCandidateIsNotPassedOver) {
+  const auto said = [](const Json& wanted, Json words) {
+    words["search_stop_condition"] = {{"find_best_candidate", wanted}};
+    return error_of(words);
+  };
+  EXPECT_TRUE(holds(said(-0.5, {{"search_metric", "psnr"}}), "needs search_metric_tolerance"));
+  EXPECT_EQ(said(-0.5, {{"search_metric", "psnr"}, {"search_metric_tolerance", 1}}), "");
+  EXPECT_EQ(said(-1, {{"search_metric", "psnr"}}), "");
+  EXPECT_EQ(said(-1, {{"search_metric", "L2"}, {"search_metric_tolerance", 1}}), "");
+  EXPECT_TRUE(holds(said(-0.5, {{"search_metric", "L2"}, {"search_metric_tolerance", 1}}),
+                    "find_best_candidate is -0.5, but L2 is never better than 0.0; -1 or null switches it off"));
+  EXPECT_TRUE(holds(said(1.5, {{"search_metric", "top1"}, {"search_metric_tolerance", 1}}), "top1 is never better than 1.0"));
+  EXPECT_TRUE(holds(said(-5, {{"objectives", {{{"metric", "bytes"}}}},
+                              {"accuracy_criterion", {{"metrics", {{"top1", 1}}}, {"tolerable_loss", 0.01}}}}),
+                    "bytes is never better than 0.0"));
+  const Json own{{"command", {"true", "{model}"}}, {"metrics", {{"log_likelihood", "maximize"}}}};
+  EXPECT_EQ(said(-0.5, {{"search_evaluator", own}, {"search_metric_tolerance", 1}}), "");
+}
+
 TEST(Job, CalibDataSizeIsAParameterWhereverItStands) {
   for (const char* name : {"CalibDataSize", "calibration_sampling_size"}) {
     Json space = small;

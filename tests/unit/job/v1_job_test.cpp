@@ -88,6 +88,9 @@ TEST(V1Job, CandidatesWithoutAToleranceAreAllTrials) {
     words["search_metric_tolerance"] = 0.5;
     EXPECT_EQ(job_of(words).aim.tolerance, 0.5);
   }
+  const Json negative{
+      {"search_space", v1_space}, {"search_metric", "v1_psnr"}, {"search_stop_condition", {{"find_best_candidate", -0.5}}}};
+  EXPECT_EQ(job_of(negative).aim.tolerance, 2.0e4);
   const Json off{{"search_space", v1_space}, {"search_stop_condition", {{"find_n_candidates", -1}, {"iteration_limit", 9}}}};
   EXPECT_TRUE(job_of(off).aim.tolerance.is_null());
   EXPECT_TRUE(job_of({{"search_space", pro_space}, {"search_stop_condition", {{"patience", 3}}}}).aim.tolerance.is_null());

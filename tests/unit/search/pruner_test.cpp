@@ -13,24 +13,24 @@
 namespace quasar::search {
 namespace {
 
-using Losses = std::vector<double>;
+using SampleLosses = std::vector<double>;
 
-// Losses of a population of samples, drawn anew for every seed.
-Losses drawn(size_t count, uint64_t seed, const std::function<double(Rng&)>& draw) {
+// SampleLosses of a population of samples, drawn anew for every seed.
+SampleLosses drawn(size_t count, uint64_t seed, const std::function<double(Rng&)>& draw) {
   Rng rng(seed);
-  Losses out(count);
+  SampleLosses out(count);
   for (double& loss : out) loss = draw(rng);
   return out;
 }
 
-Losses in_order(const Losses& losses, const std::vector<size_t>& order) {
-  Losses out;
+SampleLosses in_order(const SampleLosses& losses, const std::vector<size_t>& order) {
+  SampleLosses out;
   for (const size_t i : order) out.push_back(losses[i]);
   return out;
 }
 
 // The number of samples after which the pruner gives the trial up; all of them if it does not. Looks after every sample.
-size_t scored(const Pruner& pruner, Race race, const Losses& losses) {
+size_t scored(const Pruner& pruner, Race race, const SampleLosses& losses) {
   race.total = losses.size();
   for (size_t n = 1; n < losses.size(); ++n) {
     race.before = n - 1;
@@ -58,12 +58,12 @@ TEST(Confidence, KeepsItsErrorRateForEveryDistribution) {
   constexpr size_t count = 200, runs = 1500;
   constexpr double alpha = 0.1;
   for (const auto& [name, draw] : kinds) {
-    const Losses incumbent = drawn(count, 1, draw);
-    Losses losses = in_order(incumbent, Rng(2).permutation(count));  // the same values at other samples: the same mean
+    const SampleLosses incumbent = drawn(count, 1, draw);
+    SampleLosses losses = in_order(incumbent, Rng(2).permutation(count));  // the same values at other samples: the same mean
     size_t lost = 0;
     for (size_t run = 0; run < runs; ++run) {
       const auto order = Rng(run + 10).permutation(count);
-      const Losses theirs = in_order(incumbent, order), mine = in_order(losses, order);
+      const SampleLosses theirs = in_order(incumbent, order), mine = in_order(losses, order);
       // One look near the end finds what looks after every sample would have found.
       const auto seen = std::span(mine).first(count - 1);
       lost += confidence(alpha)->gives_up({.losses = seen, .total = count, .incumbent = theirs, .rivals = 1});
@@ -74,14 +74,14 @@ TEST(Confidence, KeepsItsErrorRateForEveryDistribution) {
 }
 
 TEST(Confidence, DropsWhatIsClearlyWorseSoon) {
-  const Losses incumbent = drawn(400, 1, [](Rng& rng) { return 0.12 + 0.05 * rng.uniform(); });
-  const Losses losses = drawn(400, 2, [](Rng& rng) { return 0.5 + 0.2 * rng.uniform(); });
+  const SampleLosses incumbent = drawn(400, 1, [](Rng& rng) { return 0.12 + 0.05 * rng.uniform(); });
+  const SampleLosses losses = drawn(400, 2, [](Rng& rng) { return 0.5 + 0.2 * rng.uniform(); });
   EXPECT_LT(scored(*confidence(0.05), {.incumbent = incumbent, .rivals = 20}, losses), 20u);
 }
 
 TEST(Confidence, KeepsWhatIsBetter) {
-  const Losses incumbent = drawn(400, 1, bell);
-  Losses losses = incumbent;
+  const SampleLosses incumbent = drawn(400, 1, bell);
+  SampleLosses losses = incumbent;
   for (double& loss : losses) loss *= 0.999;
   EXPECT_EQ(scored(*confidence(0.5), {.incumbent = incumbent, .rivals = 1}, losses), 400u);
   EXPECT_EQ(scored(*confidence(0.5), {.incumbent = incumbent, .rivals = 1}, incumbent), 400u);  // a tie
@@ -89,21 +89,21 @@ TEST(Confidence, KeepsWhatIsBetter) {
 }
 
 TEST(Confidence, DropsWhatCannotCatchUpAnyMoreWhateverAlpha) {
-  const Losses incumbent(100, 1.0);
-  Losses losses(100, 0.9);
+  const SampleLosses incumbent(100, 1.0);
+  SampleLosses losses(100, 0.9);
   losses[0] = 200;  // the other 99 cannot save more than 99
   EXPECT_EQ(scored(*confidence(1e-12), {.incumbent = incumbent, .rivals = 1}, losses), 1u);
 }
 
 TEST(Confidence, KeepsWhatMayBeACandidate) {
-  const Losses incumbent = drawn(400, 1, [](Rng& rng) { return 0.1 + 0.01 * rng.uniform(); });
-  const Losses losses = drawn(400, 2, [](Rng& rng) { return 0.2 + 0.01 * rng.uniform(); });
+  const SampleLosses incumbent = drawn(400, 1, [](Rng& rng) { return 0.1 + 0.01 * rng.uniform(); });
+  const SampleLosses losses = drawn(400, 2, [](Rng& rng) { return 0.2 + 0.01 * rng.uniform(); });
   EXPECT_LT(scored(*confidence(0.05), {.incumbent = incumbent, .rivals = 5}, losses), 100u);
   EXPECT_EQ(scored(*confidence(0.05), {.incumbent = incumbent, .rivals = 5, .good_enough = 0.21}, losses), 400u);
 }
 
 TEST(Confidence, ALargerFieldNeedsMoreEvidence) {
-  const Losses incumbent = drawn(2000, 1, bell), losses = drawn(2000, 2, [](Rng&rng) { return 2.15 + 0.5 * rng.normal(); });
+  const SampleLosses incumbent = drawn(2000, 1, bell), losses = drawn(2000, 2, [](Rng&rng) { return 2.15 + 0.5 * rng.normal(); });
   const size_t few = scored(*confidence(0.05), {.incumbent = incumbent, .rivals = 1}, losses);
   const size_t many = scored(*confidence(0.05), {.incumbent = incumbent, .rivals = 1000}, losses);
   EXPECT_LT(few, many);
@@ -112,9 +112,9 @@ TEST(Confidence, ALargerFieldNeedsMoreEvidence) {
 
 TEST(Halving, OnlyTheBestShareGoesOn) {
   const auto pruner = pruners::table().make("halving", {{"reduction_factor", 4}, {"min_samples", 16}});
-  const Losses losses(16, 0.5);
-  const Losses reached{0.1, 0.2, 0.3, 0.4, 0.6, 0.7, 0.8};
-  const auto gives_up = [&](const Losses& others, size_t before) {
+  const SampleLosses losses(16, 0.5);
+  const SampleLosses reached{0.1, 0.2, 0.3, 0.4, 0.6, 0.7, 0.8};
+  const auto gives_up = [&](const SampleLosses& others, size_t before) {
     return pruner->gives_up({.losses = losses, .before = before, .total = 400, .reached = others});
   };
   EXPECT_TRUE(gives_up(reached, 0));
@@ -126,8 +126,8 @@ TEST(Halving, OnlyTheBestShareGoesOn) {
 
 TEST(Median, WorseThanTheMedianOfCompleteTrialsIsGivenUp) {
   const auto pruner = pruners::table().make("median", {{"n_startup_trials", 3}});
-  const Losses losses(16, 0.5);
-  const auto gives_up = [&](const Losses& completed) {
+  const SampleLosses losses(16, 0.5);
+  const auto gives_up = [&](const SampleLosses& completed) {
     return pruner->gives_up({.losses = losses, .total = 400, .completed = completed});
   };
   EXPECT_TRUE(gives_up({0.1, 0.4, 0.9}));
@@ -139,11 +139,11 @@ TEST(Median, WorseThanTheMedianOfCompleteTrialsIsGivenUp) {
 // A search over 20 configurations whose means lie close together, on a population of 240 samples.
 struct Field {
   static constexpr size_t count = 240, configurations = 20;
-  std::vector<Losses> losses;
+  std::vector<SampleLosses> losses;
   size_t winner = 0;
 
   explicit Field(uint64_t seed) {
-    const Losses hard = drawn(count, seed, [](Rng& rng) { return 0.5 + rng.uniform(); });  // what all share
+    const SampleLosses hard = drawn(count, seed, [](Rng& rng) { return 0.5 + rng.uniform(); });  // what all share
     for (size_t c = 0; c < configurations; ++c) {
       Rng rng(seed * 1000 + c);
       const double level = 1 + 0.5 * rng.uniform();
@@ -170,7 +170,7 @@ Ran run_field(const Field& field, const std::string& pruner, uint64_t seed, size
   std::atomic<size_t> samples = 0;
   const auto random = samplers::table().make("random");
   run({.seed = seed, .n_jobs = n_jobs}, study, space, *random, {}, [&](RunningTrial& job) -> Outcome {
-    const Losses mine = in_order(field.losses[job.point().find("c")->get<size_t>()], order);
+    const SampleLosses mine = in_order(field.losses[job.point().find("c")->get<size_t>()], order);
     for (size_t n = 24; n <= Field::count; n += 24) {
       const auto seen = std::span(mine).first(n);
       samples += 24;
@@ -266,10 +266,10 @@ TEST(Racer, WhatIsSparedIsScoredInFull) {
 
 // A racer that begins with earlier trials answers as the one that has seen them run.
 TEST(Racer, ResumedAnswersAreTheSame) {
-  const Losses shares = drawn(64, 1, [](Rng& rng) { return rng.uniform() < 0.8 ? 1.0 : 0.0; });
-  const Losses worse = drawn(64, 2, [](Rng& rng) { return rng.uniform() < 0.4 ? 1.0 : 0.0; });
+  const SampleLosses shares = drawn(64, 1, [](Rng& rng) { return rng.uniform() < 0.8 ? 1.0 : 0.0; });
+  const SampleLosses worse = drawn(64, 2, [](Rng& rng) { return rng.uniform() < 0.4 ? 1.0 : 0.0; });
   const RacerOptions options{.direction = Direction::maximize, .best_possible = 1};
-  const auto race = [&](Racer& racer, FakeJob& job, const Losses& values) {
+  const auto race = [&](Racer& racer, FakeJob& job, const SampleLosses& values) {
     for (size_t n = 8; n <= values.size(); n += 8) {
       if (racer.gives_up(job, std::span(values).first(n), values.size())) return n;
     }

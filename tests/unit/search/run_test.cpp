@@ -287,7 +287,7 @@ TEST(Run, SeveralObjectives) {
 
 // patience counts from the best feasible trial, however good others look.
 TEST(Tracker, TheBestTrialIsOneThatKeepsTheConstraints) {
-  Tracker tracker({}, "", Direction::minimize);
+  Tracker tracker({}, "", {Direction::minimize});
   const auto see = [&](double value, double violation) {
     Trial trial;
     trial.number = static_cast<int64_t>(tracker.counts().finished());
@@ -302,6 +302,26 @@ TEST(Tracker, TheBestTrialIsOneThatKeepsTheConstraints) {
   EXPECT_EQ(see(2, 0), 0U);
   EXPECT_EQ(see(0.5, 1), 1U);
   EXPECT_EQ(see(2.5, 0), 2U);
+}
+
+// What is better in the second objective alone is an improvement, what another trial is as good as in both is none.
+TEST(Tracker, EveryObjectiveCountsForPatience) {
+  Tracker tracker({}, "", {Direction::maximize, Direction::minimize});
+  const auto see = [&](double accuracy, double bytes) {
+    Trial trial;
+    trial.number = static_cast<int64_t>(tracker.counts().finished());
+    trial.state = State::complete;
+    trial.values = {accuracy, bytes};
+    tracker.see(std::nullopt, trial);
+    return tracker.progress(0).since_best;
+  };
+  EXPECT_EQ(see(0.9, 100), 0U);
+  EXPECT_EQ(see(0.8, 50), 0U);   // smaller
+  EXPECT_EQ(see(0.85, 75), 0U);  // between them
+  EXPECT_EQ(see(0.85, 75), 1U);  // the same again
+  EXPECT_EQ(see(0.8, 60), 2U);
+  EXPECT_EQ(see(0.9, 90), 0U);
+  EXPECT_EQ(see(0.9, 100), 1U);  // as the first
 }
 
 }  // namespace

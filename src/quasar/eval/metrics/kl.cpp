@@ -1,4 +1,5 @@
 // Kullback-Leibler divergence Σ p·ln(p / r) of the softmax-normalized outputs, p of the float model, r of the candidate.
+// Of one output [1, places, classes] each place is normalized by itself, and the mean over places is taken.
 // Float outputs that are probabilities already (none negative, sum 1 within 0.001) are taken as they are, the candidate's too:
 // values below 1e-12 count as 1e-12, and both are scaled to the sum 1, so that the divergence is finite and never negative.
 #include <algorithm>
@@ -15,10 +16,29 @@ class Kl : public Metric {
   Direction direction() const override { return Direction::minimize; }
   std::optional<double> best_possible() const override { return 0; }
   double of(const Pair& x, const Context&) const override {
-    return are_probabilities(x.reference) ? of_probabilities(x) : of_logits(x);
+    const size_t classes = classes_of(x), places = classes == 0 ? 0 : x.reference.size() / classes;
+    const auto place = [&](size_t i) -> Place {
+      return {x.reference.subspan(i * classes, classes), x.candidate.subspan(i * classes, classes)};
+    };
+    bool probabilities = true;
+    for (size_t i = 0; i < places; ++i) probabilities = probabilities && are_probabilities(place(i).reference);
+    const double total = sum(places, [&](size_t i) { return probabilities ? of_probabilities(place(i)) : of_logits(place(i)); });
+    return places == 0 ? 0 : total / static_cast<double>(places);
   }
 
  private:
+  struct Place {
+    std::span<const float> reference, candidate;
+  };
+
+  // Values of [batch, size, 1] and of several outputs are one distribution.
+  static size_t classes_of(const Pair& x) {
+    const size_t all = x.reference.size();
+    if (x.layout == nullptr || x.layout->outputs.size() != 1) return all;
+    const Shape& shape = x.layout->outputs.front();
+    return shape.size() == 3 && shape[2] > 1 && count_of(shape) == all ? static_cast<size_t>(shape[2]) : all;
+  }
+
   static bool are_probabilities(std::span<const float> values) {
     bool negative = false;
     for (const float value : values) negative = negative || value < 0;
@@ -26,7 +46,7 @@ class Kl : public Metric {
     return !negative && std::abs(total - 1) <= 1e-3;
   }
 
-  static double of_probabilities(const Pair& x) {
+  static double of_probabilities(const Place& x) {
     const size_t n = x.reference.size();
     const auto at = [](std::span<const float> values, size_t i) { return std::max(static_cast<double>(values[i]), 1e-12); };
     const double p_sum = sum(n, [&](size_t i) { return at(x.reference, i); });
@@ -39,7 +59,7 @@ class Kl : public Metric {
   }
 
   // With logits f, q:  Σ p (f - q) + ln Σ exp q - ln Σ exp f, shifted by the greatest of each.
-  static double of_logits(const Pair& x) {
+  static double of_logits(const Place& x) {
     const size_t n = x.reference.size();
     const double f_top = x.reference[arg_max(x.reference)], q_top = x.candidate[arg_max(x.candidate)];
     double f_sum = 0, q_sum = 0, crossed = 0;

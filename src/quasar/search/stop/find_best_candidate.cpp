@@ -22,7 +22,7 @@ class FindBestCandidate final : public StopCondition {
 Entry<StopCondition> find_best_candidate() {
   return {.help = "A candidate whose objective is at least this good.",
           .make = make_as<FindBestCandidate, StopCondition>,
-          .options = {{.name = "value", .fallback = 0.0, .help = "value of the objective"}}};
+          .options = {{.name = "value", .fallback = 0.0, .help = "value of the objective, which may be negative; -1: off"}}};
 }
 
 }  // namespace quasar::search::stop

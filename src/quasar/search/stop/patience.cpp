@@ -1,4 +1,4 @@
-// Stops when a number of executed trials in a row brought nothing better.
+// Stops when a number of executed trials in a row brought nothing better in any objective: all are dominated or equalled.
 #include "quasar/search/stop.hpp"
 
 namespace quasar::search::stop {
@@ -20,7 +20,7 @@ class Patience final : public StopCondition {
 }  // namespace
 
 Entry<StopCondition> patience() {
-  return {.help = "Executed trials in a row without improvement.",
+  return {.help = "Executed trials in a row without improvement in any objective.",
           .make = make_as<Patience, StopCondition>,
           .options = {{.name = "value", .fallback = 10, .help = "trials", .low = 1}}};
 }
