@@ -1,6 +1,7 @@
 """quasar.auto(): a search for somebody who has a model and samples only."""
 import shutil
 import unittest
+from unittest import mock
 
 import numpy
 import quasar
@@ -29,6 +30,14 @@ class Auto(Case):
         self.assertIn(found.status, ("ok", "goal_missed"))
         self.assertFalse((found.output_dir / "search.yaml").exists())
         self.assertLessEqual(len(found.trials), 2 + 2)
+
+    def test_a_stop_condition_stands_beside_the_time(self):
+        for given, limit in (({"SearchStopCondition": {"n_trials": 1}}, 40), ({"search_stop_condition": {"n_trials": 1, "TimeLimit": 30}}, 30)):
+            said = {}
+            with mock.patch.object(quasar._auto, "_run", lambda words, *_: said.update(words.words)):
+                quasar.auto("model.onnx", numpy.load("evaluation.npz")["image"][:30], time="40s", **given)
+            conditions = {name.replace("_", "").lower(): value for name, value in said["search_stop_condition"].items()}
+            self.assertEqual(conditions, {"timelimit": limit, "ntrials": 1})
 
     def test_mistakes(self):
         for words, text in (({"time": "3x"}, "5m"), ({"metric": "topp1"}, "top1"), ({"target": "ort_cpuu"}, "ort_cpu")):
