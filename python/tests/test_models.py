@@ -37,6 +37,25 @@ class Models(Case):
                       lambda: quasar.quantize("int8.onnx", "int8.onnx", calib=self.calibration[0])]:
             self.assertRaises(quasar.QuasarError, wrong)
 
+    def test_weights_in_a_file_of_their_own_are_saved_too(self):
+        words = {"scheme": "U8S8_CHANNEL", "use_external_data_format": True}
+        whole = quasar.quantize(MODEL, None, "U8S8_CHANNEL", self.calibration[0][:8])
+        self.assertIsNone(whole.weights)
+        Path("one").mkdir()
+        for output in (None, "one/int8.onnx"):
+            done = quasar.quantize(MODEL, output, words, self.calibration[0][:8])
+            images = self.evaluation[0][:4]
+            for file in ("saved.onnx", "again.onnx", "one/beside.onnx"):
+                done.save(file)
+                numpy.testing.assert_array_equal(quasar.Session(file)(images)[0], quasar.Session(whole.model)(images)[0])
+        Path("other").mkdir()
+        Path("other", done.weights.name).write_bytes(b"another model's")
+        with self.assertRaisesRegex(quasar.QuasarError, "with the weights of another model"):
+            done.save("other/saved.onnx")
+        self.assertFalse(Path("other/saved.onnx").exists())
+        folder = quasar.quantize(MODEL, None, words, self.calibration[0][:8]).weights.parent
+        self.assertFalse(folder.exists(), "it lives as long as the object")
+
     def test_libraries_of_operators_are_files_of_code(self):
         with self.assertRaisesRegex(quasar.QuasarError, "no.so' does not exist"):
             quasar.load_custom_operators("no.so")
