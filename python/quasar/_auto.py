@@ -7,7 +7,7 @@ from typing import Any, Dict, List, Mapping, Optional, Set, Tuple
 
 from . import _core
 from ._api import SearchResult, _run, logger
-from ._configuration import _from_here, gathered, rooted
+from ._configuration import _from_here, gathered, model_of, rooted
 from ._samples import Samples
 from ._tuning import makes_its_space
 from ._words import Model, model_file
@@ -90,12 +90,13 @@ def auto(model: Model, data: Samples, *, labels: str = "", metric: str = "", los
     QuasarError for what cannot be read, for less than 8 samples, and for pictures of which nothing tells what values the model takes.
     """
     base = os.getcwd()
+    given = _from_here({**keys, "search_evaluator": evaluator} if evaluator is not None else keys)
+    model_of(model, given)
     configuration = gathered({"data_reader": rooted("data_reader", data)})
     said = {"labels": labels, "metric": metric, "loss": None if loss is None else float(loss), "target": target, "time": str(time),
             "output_dir": str(Path(output_dir).absolute())}
     with model_file(model) as path:
         first = _core.first_search(path, configuration.words["data_reader"], base, said)
-    given = _from_here({**keys, "search_evaluator": evaluator} if evaluator is not None else keys)
     taken, lines = _taken(first, given, metric, loss)
     for line in lines:
         logger.info(line)
