@@ -61,6 +61,12 @@ def _free_folder(folder: str, how_to_continue: str = "load_study_if_exists", sta
     return free
 
 
+def _raise_where_all_failed(result: SearchResult) -> None:
+    trials = result.trials
+    if trials and all(trial.state == "failed" for trial in trials):
+        raise _core.QuasarError(f"all {len(trials)} trials failed; the first: {trials[0].attributes.get('error', 'for no reason that is known')}")
+
+
 def _searched(words: Dict[str, Any], model: Model, workers: Optional[Workers]) -> SearchResult:
     """As both of Quark's classes search: a script may be run twice, and one whose trials all fail has failed."""
     if not words.get("load_study_if_exists") and is_first():
