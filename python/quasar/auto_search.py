@@ -75,9 +75,7 @@ def _searched(words: Dict[str, Any], model: Model, workers: Optional[Workers]) -
     with contextlib.ExitStack() as stack:
         configuration = gathered(words) if workers is None else gathered_for_workers(words, model, workers, stack)
         result = _run(configuration, model, os.getcwd(), decided=True)
-    states = [trial.state for trial in result.trials]
-    if states and all(state == "failed" for state in states):
-        raise _core.QuasarError(f"all {len(states)} trials failed; the first: {result.trials[0].attributes.get('error', 'for no reason that is known')}")
+    _raise_where_all_failed(result)
     return result
 
 
@@ -326,6 +324,8 @@ class AutoSearch:
             words["search_spaces"] = copy.deepcopy(self.all_configs.spaces)
         else:
             words["search_spaces"] = [single_space(plain(config, "all_configs")) for config in self.all_configs]
+        if words.get("search_spaces") == []:
+            raise _core.QuasarError("all_configs is empty: no configuration passed the filter")
 
     def _best_of_ranges(self) -> Dict[str, Any]:
         assert self.result is not None

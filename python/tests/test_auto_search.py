@@ -253,6 +253,13 @@ class V1(Case):
         instance.search_model()
         self.assertEqual(len(instance.result.trials), 2)
 
+    def test_a_filter_that_nothing_passes_is_told(self):
+        for nothing in ([], iter(())):
+            instance = AutoSearch(MODEL, Config("S8S8_AAWS"), AutoSearchConfig(), calibration_data_reader=Reader(self.calibration[0][:8]))
+            instance.all_configs = nothing
+            with self.assertRaisesRegex(quasar.QuasarError, "all_configs is empty"):
+                instance.search_model()
+
     def test_filtered_lists_have_all_options_and_the_same_metric(self):
         space = {**SMALL, "include_cle": [False, True], "include_fast_ft": [False, True],
                  "extra_options": {"ActivationSymmetric": [False], "CalibMovingAverage": [False, True], "CalibMovingAverageConstant": [0.01], "Percentile": [99.9, 99.99],
