@@ -87,6 +87,17 @@ class Models(Case):
         self.assertGreater(len(facts["examination"]["layers"]), 10)
         self.assertTrue(all("quantized" in node for node in facts["nodes"]))
 
+    def test_a_quantized_model_compared_with_itself_is_told(self):
+        words = {"latency": False, "metric": ["L2", "top1"]}
+        for scheme, calib in (("U8S8_CHANNEL", self.calibration[0][:8]), ("W4", None)):
+            quasar.quantize(MODEL, "small.onnx", scheme, calib)
+            with self.assertLogs("quasar", "WARNING"):
+                warned = quasar.evaluate("small.onnx", self.evaluation, **words)["warnings"]
+            self.assertIn("no reference is given: L2 compares it with itself", warned[0])
+        self.assertEqual(quasar.evaluate("small.onnx", self.evaluation, MODEL, **words)["warnings"], [])
+        self.assertEqual(quasar.evaluate("small.onnx", self.evaluation, metric="top1", latency=False)["warnings"], [])
+        self.assertEqual(quasar.evaluate(MODEL, self.evaluation, **words)["warnings"], [])
+
     def test_lists(self):
         self.assertIn("a8w8", quasar.listed("schemes"))
         self.assertIn("XINT8_SEARCH", quasar.listed("presets"))
