@@ -262,8 +262,9 @@ def quantize(model: Model, output: Union[None, str, "os.PathLike[str]"] = None, 
 def evaluate(model: Model, data: Samples, reference: Optional[Model] = None, metric: Union[str, Sequence[str]] = "L2", *,
              latency: bool = True, decoder: Union[str, Mapping[str, Any], None] = None, runtime: str = "onnxruntime",
              output_weights: Optional[Mapping[str, float]] = None) -> Dict[str, Any]:
-    """Scores a model against the float model (default: itself, which a warning tells where that is quantized) and the labels. A metric may have options, "topk(k=3)"; `decoder` says
-    how a detector's outputs are boxes, for mAP; `output_weights`: {output: factor}, 0 leaves one out. `runtime`: what the models run in, "onnxruntime", "openvino" or "qnn_htp".
+    """Scores a model against the float model (default: itself; a warning says so where it is quantized) and the labels. A metric may have
+    options, "topk(k=3)"; `decoder` says how a detector's outputs are boxes, for mAP; `output_weights`: {output: factor}, 0 leaves one out.
+    `runtime`: what the models run in, "onnxruntime", "openvino" or "qnn_htp".
 
     -> {"metrics": {name: {"value", "low", "high", "samples", "per_sample"}}, "bytes", "latency_ms": {"median", "p90"},
         "warnings": what speaks against the scores, in words}
