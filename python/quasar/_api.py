@@ -3,9 +3,12 @@ from __future__ import annotations
 
 import contextlib
 import datetime
+import filecmp
 import logging
 import os
+import shutil
 import tempfile
+import weakref
 from pathlib import Path
 from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, TextIO, Union
 
@@ -190,8 +193,9 @@ def search(model: Optional[Model] = None, calib: Samples = None, eval: Samples =
 class Quantized:
     """A quantized model and what was done."""
 
-    def __init__(self, model: bytes, facts: Mapping[str, Any]) -> None:
+    def __init__(self, model: bytes, facts: Mapping[str, Any], weights: Optional[Path] = None) -> None:
         self.model = model  #: the ONNX file's bytes
+        self.weights = weights  #: the file of the weights, which the model names, where they stand in one of their own; else None
         self.nodes: List[str] = facts["nodes"]  #: that are quantized
         self.skipped: Dict[str, str] = facts["skipped"]  #: that stay in float, and why
         self.notes: List[str] = facts["notes"]
@@ -199,8 +203,28 @@ class Quantized:
         self.ranges: Dict[str, Any] = facts["ranges"]  #: of activations
 
     def save(self, path: Union[str, "os.PathLike[str]"]) -> None:
-        """Writes the model's file."""
+        """Writes the model's file, and beside it the file of its weights, where there is one. That keeps the name that the model knows it by.
+        Raises QuasarError where another file has this name."""
+        if self.weights is not None:
+            copy_of = Path(path).absolute().parent / self.weights.name
+            if not copy_of.exists():
+                shutil.copyfile(self.weights, copy_of)
+            elif not copy_of.samefile(self.weights) and not filecmp.cmp(copy_of, self.weights, shallow=False):
+                raise _core.QuasarError(f"{copy_of} is there already, with the weights of another model; save into another folder")
         Path(path).write_bytes(self.model)
+
+    @classmethod
+    def _of(cls, file: str, facts: Mapping[str, Any], passing: bool) -> "Quantized":
+        """`passing`: the file is not kept, so that its weights are put elsewhere for as long as the object lives."""
+        model, weights = Path(file).read_bytes(), Path(f"{file}.data").absolute()
+        if not weights.exists() or weights.name.encode() not in model:
+            return cls(model, facts)
+        if not passing:
+            return cls(model, facts, weights)
+        kept = tempfile.mkdtemp(prefix="quasar-")
+        made = cls(model, facts, Path(shutil.move(str(weights), kept)))
+        weakref.finalize(made, shutil.rmtree, kept, True)
+        return made
 
     def __repr__(self) -> str:
         return f"<Quantized {len(self.nodes)} nodes, {len(self.skipped)} in float, {len(self.model)} bytes>"
@@ -221,6 +245,7 @@ def quantize(model: Model, output: Union[None, str, "os.PathLike[str]"] = None, 
              target: str = "", ranges: Optional[Mapping[str, Any]] = None) -> Quantized:
     """Quantizes a model with one configuration, without a search.
 
+    output: the file to write; None: none, and save() of what is returned writes one.
     scheme: a name (quasar.listed("schemes")) or a configuration, such as the words of best_config.yaml.
     calib:  samples; None for schemes that need none (DYNAMIC, W4, BF16, FP16).
     target: what the model must run on; "": the configuration's (best_config.yaml names the search's), else ort_cpu.
@@ -229,16 +254,17 @@ def quantize(model: Model, output: Union[None, str, "os.PathLike[str]"] = None, 
     """
     gathering = Gathering()
     with model_file(model) as path, tempfile.TemporaryDirectory(prefix="quasar-") as folder:
-        file = str(Path(folder, "model.onnx")) if output is None else os.fspath(output)
+        file = str(Path(folder, "quantized.onnx")) if output is None else os.fspath(output)
         facts = _core.quantize(path, file, plain(scheme, "scheme"), gathering.words(calib, "calib"), target, plain(ranges, "ranges"))
-        return Quantized(Path(file).read_bytes(), facts)
+        return Quantized._of(file, facts, output is None)
 
 
 def evaluate(model: Model, data: Samples, reference: Optional[Model] = None, metric: Union[str, Sequence[str]] = "L2", *,
              latency: bool = True, decoder: Union[str, Mapping[str, Any], None] = None, runtime: str = "onnxruntime",
              output_weights: Optional[Mapping[str, float]] = None) -> Dict[str, Any]:
-    """Scores a model against the float model (default: itself) and the labels. A metric may have options, "topk(k=3)"; `decoder` says
-    how a detector's outputs are boxes, for mAP; `output_weights`: {output: factor}, 0 leaves one out. `runtime`: what the models run in, "onnxruntime", "openvino" or "qnn_htp".
+    """Scores a model against the float model (default: itself; a warning says so where it is quantized) and the labels. A metric may have
+    options, "topk(k=3)"; `decoder` says how a detector's outputs are boxes, for mAP; `output_weights`: {output: factor}, 0 leaves one out.
+    `runtime`: what the models run in, "onnxruntime", "openvino" or "qnn_htp".
 
     -> {"metrics": {name: {"value", "low", "high", "samples", "per_sample"}}, "bytes", "latency_ms": {"median", "p90"},
         "warnings": what speaks against the scores, in words}

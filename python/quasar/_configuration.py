@@ -227,26 +227,36 @@ def _replaced(words: Mapping[str, Any], keys: Mapping[str, Any], space: Any, pre
     return out
 
 
+def model_of(model: Optional[Model], keys: Mapping[str, Any]) -> Optional[Model]:
+    """The argument, or the key model_input that stands for it. Raises TypeError where they differ."""
+    given = keys.get("model_input")
+    if model is None or given is None or model is given:
+        return given if model is None else model
+    paths = all(isinstance(one, (str, os.PathLike)) for one in (model, given))
+    if not paths or os.path.realpath(model) != os.path.realpath(given):
+        raise TypeError("model and model_input are given, and differ; keep one of them")
+    return model
+
+
 def opened(function: str, model: Optional[Model], config: Union[None, str, "os.PathLike[str]", Mapping[str, Any]], keys: Mapping[str, Any],
            space: Any = None, preset: Any = None, metric: Any = None, evaluator: Any = None) -> Tuple[Configuration, Model, str, str]:
     """-> a configuration's words with the keys and arguments that win over them, the model, the folder that its paths start from, its file or ""."""
     base, file = os.getcwd(), ""
     words: Dict[str, Any] = {}
     keys = _from_here(keys)
+    model = model_of(model, keys)
     if isinstance(config, (str, os.PathLike)):
         file = os.fspath(config)
         base = str(Path(config).absolute().parent)
         words = _core.canonical_keys(_core.read_words(file))
         words["output_dir"] = str(Path(base, words.get("output_dir") or "quasar_out"))
-        if model is None and "model_input" in keys:
-            model = keys["model_input"]
-        elif "model_input" in words and model is None and "models" not in keys:
+        if "model_input" in words and model is None and "models" not in keys:
             model = Path(base, words["model_input"])
         elif "models" in words and model is None and "models" not in keys:
             model = _models_from(words["models"], base)
     elif config is not None:
         words = {_canonical(name): value for name, value in config.items()}
-        model = words.get("model_input") if model is None else model
+        model = words.get("model_input") if model is None and "models" not in keys else model
     for name in _replaced(words, keys, space, preset, metric, evaluator):
         words.pop(name, None)
     if keys.get("models") is not None or (model is None and words.get("models") is not None):

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import atexit
+import re
 from dataclasses import dataclass
 from typing import Any, Dict, List, Mapping, Optional, Sequence, Type, Union
 
@@ -126,6 +127,15 @@ def register_strategy(name: str, strategy: Union[Strategy, Type[Strategy]]) -> N
         raise TypeError(f"register_strategy takes a class derived from quasar.Strategy, or an object of one, not {strategy!r}")
     _registered.pop(name, None)
     _registered[name] = (made, made._bring(name, name))
+
+
+def makes_its_space(strategy: Any) -> bool:
+    """Whether a strategy, by its name, class or object, chooses per operator or by a budget, so that no preset's space belongs to it."""
+    if isinstance(strategy, str):
+        if strategy not in _registered:
+            return re.sub("[-_ .]", "", strategy).lower() not in ("flat", "twostage", "repair")
+        strategy = _registered[strategy][0]
+    return issubclass(strategy if isinstance(strategy, type) else type(strategy), TuningStrategy)
 
 
 def registered() -> List[Strategy]:

@@ -61,6 +61,12 @@ def _free_folder(folder: str, how_to_continue: str = "load_study_if_exists", sta
     return free
 
 
+def _raise_where_all_failed(result: SearchResult) -> None:
+    trials = result.trials
+    if trials and all(trial.state == "failed" for trial in trials):
+        raise _core.QuasarError(f"all {len(trials)} trials failed; the first: {trials[0].attributes.get('error', 'for no reason that is known')}")
+
+
 def _searched(words: Dict[str, Any], model: Model, workers: Optional[Workers]) -> SearchResult:
     """As both of Quark's classes search: a script may be run twice, and one whose trials all fail has failed."""
     if not words.get("load_study_if_exists") and is_first():
@@ -69,9 +75,7 @@ def _searched(words: Dict[str, Any], model: Model, workers: Optional[Workers]) -
     with contextlib.ExitStack() as stack:
         configuration = gathered(words) if workers is None else gathered_for_workers(words, model, workers, stack)
         result = _run(configuration, model, os.getcwd(), decided=True)
-    states = [trial.state for trial in result.trials]
-    if states and all(state == "failed" for state in states):
-        raise _core.QuasarError(f"all {len(states)} trials failed; the first: {result.trials[0].attributes.get('error', 'for no reason that is known')}")
+    _raise_where_all_failed(result)
     return result
 
 
@@ -320,6 +324,8 @@ class AutoSearch:
             words["search_spaces"] = copy.deepcopy(self.all_configs.spaces)
         else:
             words["search_spaces"] = [single_space(plain(config, "all_configs")) for config in self.all_configs]
+        if words.get("search_spaces") == []:
+            raise _core.QuasarError("all_configs is empty: no configuration passed the filter")
 
     def _best_of_ranges(self) -> Dict[str, Any]:
         assert self.result is not None

@@ -1,6 +1,7 @@
 """quasar.auto(): a search for somebody who has a model and samples only."""
 import shutil
 import unittest
+from unittest import mock
 
 import numpy
 import quasar
@@ -29,6 +30,57 @@ class Auto(Case):
         self.assertIn(found.status, ("ok", "goal_missed"))
         self.assertFalse((found.output_dir / "search.yaml").exists())
         self.assertLessEqual(len(found.trials), 2 + 2)
+
+    def test_keys_of_ones_own_replace_what_is_taken(self):
+        samples = numpy.load("evaluation.npz")
+        one, other = samples["image"][:40], (samples["image"][40:80], samples["label"][40:80])
+        said = {}
+
+        def looked_at(configuration, model, base):
+            said.clear()
+            said.update(quasar._core.canonical_keys(configuration.words), strategy=quasar._core.dry_run(configuration.words, base)["strategy"])
+
+        class Mine(quasar.TuningStrategy):
+            pass
+
+        with mock.patch.object(quasar._auto, "_run", looked_at):
+            def auto(**keys):
+                with self.assertLogs("quasar", "INFO") as log:
+                    quasar.auto("model.onnx", (samples["image"][100:], samples["label"][100:]), **keys)
+                return {line.split(":")[2] for line in log.output}
+
+            self.assertLessEqual({"split", "goal", "way"}, auto())
+            self.assertNotIn("split", auto(eval_data_reader=other))
+            self.assertEqual((said["calibration_sampling_size"], "split" in said), (128, False))
+            auto(calib_data_reader=one)
+            self.assertEqual(("calibration_sampling_size" in said, "eval_data_reader" in said), (False, True))
+            auto(calib_data_reader=one, eval_data_reader=other, holdout_data_reader=other)
+            auto(holdout_data_reader=other)
+            self.assertEqual(sorted(said["split"]), ["calibration", "evaluation", "seed"])
+            for keys, strategy in (({"strategy": "mse"}, "mse"), ({"tuning_criterion": {"strategy": "basic"}}, "basic"), ({"quant_level": 1}, "basic"),
+                                   ({"strategy": Mine}, "Mine"), ({"budget": {"bytes": 0.7}}, "budget")):
+                self.assertNotIn("way", auto(**keys))
+                self.assertEqual(said["strategy"].lower(), strategy.lower())
+            auto(search_spaces=[{"weight": ["Int8Spec"]}, {"weight": ["UInt8Spec"]}])
+            auto(objectives=[{"metric": "top1"}, {"metric": "bytes"}])
+            self.assertNotIn("accuracy_criterion", said)
+            self.assertNotIn("goal", auto(evaluator=lambda path: 1.0))
+            self.assertEqual(said["accuracy_criterion"], {"criterion": "relative", "tolerable_loss": 0.01})
+            self.assertIn("goal", auto(evaluator=lambda path: 1.0, metric="top1"))
+            self.assertEqual(said["accuracy_criterion"]["metrics"], {"top1": 1})
+
+    def test_a_score_of_ones_own(self):
+        samples = numpy.load("evaluation.npz")
+        found = quasar.auto("model.onnx", samples["image"][:60], evaluator=lambda path: 0.5, strategy="basic", output_dir="out")
+        self.assertEqual((found.status, found.metrics["score"]), ("ok", 0.5))
+
+    def test_a_stop_condition_stands_beside_the_time(self):
+        for given, limit in (({"SearchStopCondition": {"n_trials": 1}}, 40), ({"search_stop_condition": {"n_trials": 1, "TimeLimit": 30}}, 30)):
+            said = {}
+            with mock.patch.object(quasar._auto, "_run", lambda words, *_: said.update(words.words)):
+                quasar.auto("model.onnx", numpy.load("evaluation.npz")["image"][:30], time="40s", **given)
+            conditions = {name.replace("_", "").lower(): value for name, value in said["search_stop_condition"].items()}
+            self.assertEqual(conditions, {"timelimit": limit, "ntrials": 1})
 
     def test_mistakes(self):
         for words, text in (({"time": "3x"}, "5m"), ({"metric": "topp1"}, "top1"), ({"target": "ort_cpuu"}, "ort_cpu")):

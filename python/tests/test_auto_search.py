@@ -253,6 +253,13 @@ class V1(Case):
         instance.search_model()
         self.assertEqual(len(instance.result.trials), 2)
 
+    def test_a_filter_that_nothing_passes_is_told(self):
+        for nothing in ([], iter(())):
+            instance = AutoSearch(MODEL, Config("S8S8_AAWS"), AutoSearchConfig(), calibration_data_reader=Reader(self.calibration[0][:8]))
+            instance.all_configs = nothing
+            with self.assertRaisesRegex(quasar.QuasarError, "all_configs is empty"):
+                instance.search_model()
+
     def test_filtered_lists_have_all_options_and_the_same_metric(self):
         space = {**SMALL, "include_cle": [False, True], "include_fast_ft": [False, True],
                  "extra_options": {"ActivationSymmetric": [False], "CalibMovingAverage": [False, True], "CalibMovingAverageConstant": [0.01], "Percentile": [99.9, 99.99],
@@ -311,6 +318,19 @@ class V1(Case):
         instance = AutoSearch(MODEL, Config(base), Mine, calibration_data_reader=Reader(self.calibration[0][:8]))
         self.assertEqual(instance.search_model(), {"NumIterations": 100, "LearningRate": 1e-7})
         self.assertEqual(len(instance.result.trials), 1, "one model, one trial")
+
+    def test_an_advanced_search_heeds_minimize_for_a_score_of_ones_own(self):
+        def error(path):  # of the float model, then of each trial
+            error.seen.append(path)
+            return float(len(error.seen))
+
+        error.seen = []
+        options = {"search_space": {"extra_options": {"FastFinetune": {"NumIterations": [2, 9]}}}, "search_output_dir": "out", "advanced_fastft_search": True,
+                   "advanced_fastft_params": {"n_trials": 3, "direction": "minimize"}, "search_evaluator": staticmethod(error)}
+        instance = AutoSearch(MODEL, Config("S8S8_AAWS_ADAROUND"), type("Mine", (AutoSearchConfig,), options), calibration_data_reader=Reader(self.calibration[0][:8]))
+        instance.search_model()
+        self.assertEqual(instance.result.result["objectives"], [{"name": "score", "direction": "minimize"}])
+        self.assertEqual(instance.result.best_trial.value, min(trial.value for trial in instance.result.trials if trial.values))
 
     def test_quarks_configurations_are_base_configurations(self):
         for name in ("XINT8_ADAQUANT", "U8U8_AAWA", "INT8_TRANSFORMER_ACCURATE", "BF16_ADAQUANT", "MATMUL_NBITS"):

@@ -57,6 +57,18 @@ class BesideAFile(Case):
         self.assertEqual(len(found.trials), 1)
         self.assertEqual(self.facts(model=MODEL)["space"]["points"], 2, "model-input is model_input")
 
+    def test_a_model_may_be_a_key(self):
+        words = {"model_input": "no.onnx", "calib_data_reader": str(DIGITS / "calibration.npz"), "search_space": SPACE}
+        Path("mine.onnx").write_bytes(Path(MODEL).read_bytes())
+        for key in ("model_input", "model-input"):  # it wins over the dictionary's, which is not there, and stands alone
+            self.assertIn("space", quasar.dry_run(config=words, **{key: "mine.onnx"}))
+            self.assertIn("space", quasar.dry_run(calib=words["calib_data_reader"], space=SPACE, **{key: "mine.onnx"}))
+        self.assertIn("space", quasar.dry_run("mine.onnx", config=words, model_input=self.folder / "mine.onnx"))
+        for call in (lambda: quasar.dry_run(MODEL, config=words, model_input="mine.onnx"),
+                     lambda: quasar.auto(MODEL, str(DIGITS / "evaluation.npz"), model_input="mine.onnx")):
+            with self.assertRaisesRegex(TypeError, "model and model_input are given, and differ"):
+                call()
+
     def test_paths_of_arguments_start_from_here(self):
         Path("here.npz").write_bytes((DIGITS / "calibration.npz").read_bytes())
         self.facts(calib={"reader": "npz", "path": "here.npz"}, calib_data_reader=None)

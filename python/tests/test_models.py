@@ -37,6 +37,25 @@ class Models(Case):
                       lambda: quasar.quantize("int8.onnx", "int8.onnx", calib=self.calibration[0])]:
             self.assertRaises(quasar.QuasarError, wrong)
 
+    def test_weights_in_a_file_of_their_own_are_saved_too(self):
+        words = {"scheme": "U8S8_CHANNEL", "use_external_data_format": True}
+        whole = quasar.quantize(MODEL, None, "U8S8_CHANNEL", self.calibration[0][:8])
+        self.assertIsNone(whole.weights)
+        Path("one").mkdir()
+        for output in (None, "one/int8.onnx"):
+            done = quasar.quantize(MODEL, output, words, self.calibration[0][:8])
+            images = self.evaluation[0][:4]
+            for file in ("saved.onnx", "again.onnx", "one/beside.onnx"):
+                done.save(file)
+                numpy.testing.assert_array_equal(quasar.Session(file)(images)[0], quasar.Session(whole.model)(images)[0])
+        Path("other").mkdir()
+        Path("other", done.weights.name).write_bytes(b"another model's")
+        with self.assertRaisesRegex(quasar.QuasarError, "with the weights of another model"):
+            done.save("other/saved.onnx")
+        self.assertFalse(Path("other/saved.onnx").exists())
+        folder = quasar.quantize(MODEL, None, words, self.calibration[0][:8]).weights.parent
+        self.assertFalse(folder.exists(), "it lives as long as the object")
+
     def test_libraries_of_operators_are_files_of_code(self):
         with self.assertRaisesRegex(quasar.QuasarError, "no.so' does not exist"):
             quasar.load_custom_operators("no.so")
@@ -67,6 +86,17 @@ class Models(Case):
         facts = quasar.inspect(MODEL, self.calibration[0])
         self.assertGreater(len(facts["examination"]["layers"]), 10)
         self.assertTrue(all("quantized" in node for node in facts["nodes"]))
+
+    def test_a_quantized_model_compared_with_itself_is_told(self):
+        words = {"latency": False, "metric": ["L2", "top1"]}
+        for scheme, calib in (("U8S8_CHANNEL", self.calibration[0][:8]), ("W4", None)):
+            quasar.quantize(MODEL, "small.onnx", scheme, calib)
+            with self.assertLogs("quasar", "WARNING"):
+                warned = quasar.evaluate("small.onnx", self.evaluation, **words)["warnings"]
+            self.assertIn("no reference is given: L2 compares it with itself", warned[0])
+        self.assertEqual(quasar.evaluate("small.onnx", self.evaluation, MODEL, **words)["warnings"], [])
+        self.assertEqual(quasar.evaluate("small.onnx", self.evaluation, metric="top1", latency=False)["warnings"], [])
+        self.assertEqual(quasar.evaluate(MODEL, self.evaluation, **words)["warnings"], [])
 
     def test_lists(self):
         self.assertIn("a8w8", quasar.listed("schemes"))

@@ -72,6 +72,16 @@ class Models(Fitting):
         self.assertRegex(logged.output[0], r"None is returned: max_trials of 2 reached; the nearest model, with accuracy 0.25 \(float: 1\), is .*best\.onnx")
         self.assertTrue(Path("out/best.onnx").exists())
 
+    def test_when_all_trials_fail_it_raises(self):
+        def broken(model):
+            if b"DequantizeLinear" in model.SerializeToString():
+                raise RuntimeError("no such input")
+            return 1.0
+
+        self.refused("all 2 trials failed; the first: .*no such input",
+                     lambda: self.fit(PostTrainingQuantConfig(quant_level=1, tuning_criterion=TuningCriterion(strategy="random", max_trials=2)), eval_func=broken))
+        self.assertTrue(Path("out/result.json").exists())
+
     def test_without_evaluation_one_trial(self):
         conf = PostTrainingQuantConfig(op_type_dict={"Gemm": {"weight": {"dtype": ["fp32"]}, "activation": {"dtype": ["fp32"]}}},
                                        tuning_criterion=TuningCriterion(max_trials=50))

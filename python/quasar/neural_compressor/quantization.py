@@ -14,7 +14,7 @@ from .._evaluators import scoring
 from .._launch import is_first
 from .._samples import Samples
 from .._words import Model
-from ..auto_search import _free_folder
+from ..auto_search import _free_folder, _raise_where_all_failed
 from ._loaders import Arrays, Batches, calibration_samples, size_of
 from ._settings import refuse_unknown
 from .config import PostTrainingQuantConfig, options
@@ -118,7 +118,9 @@ def _searched(words: Dict[str, Any], model: Model, arguments: Dict[str, Any]) ->
     words["tuning_criterion"] = {**criterion, "strategy": guest_of(criterion["strategy"], arguments)}
     if not words.get("load_study_if_exists") and is_first():
         words["output_dir"] = _free_folder(words["output_dir"], "set_resume_from()", 4)
-    return _run(gathered(words), model, os.getcwd(), decided=True)
+    found = _run(gathered(words), model, os.getcwd(), decided=True)
+    _raise_where_all_failed(found)
+    return found
 
 
 def fit(model: Any, conf: PostTrainingQuantConfig, calib_dataloader: Any = None, calib_func: Any = None,
@@ -135,7 +137,8 @@ def fit(model: Any, conf: PostTrainingQuantConfig, calib_dataloader: Any = None,
 
     -> the model that meets conf.accuracy_criterion; None, and a line in the log that says where the nearest one is, when none does.
     Without eval_func and eval_metric: the model of the default configuration. Results stand in conf's output folder, which is
-    nc_workspace/<time> unless set_workspace() says otherwise. Raises QuasarError for what is wrong in the arguments.
+    nc_workspace/<time> unless set_workspace() says otherwise. Raises QuasarError for what is wrong in the arguments, and where all
+    trials fail, for what the first did.
     """
     refuse_unknown("fit()", unknown, _arguments)
     _refuse(conf, calib_func, eval_func, eval_dataloader, eval_metric)

@@ -13,6 +13,7 @@
 #include "quasar/quant/config/rounding_config.hpp"
 #include "quasar/search/pruner.hpp"
 #include "quasar/search/sampler.hpp"
+#include "quasar/search/space.hpp"
 
 namespace quasar::tune {
 namespace {
@@ -182,6 +183,7 @@ void read_spaces_key(Job& job, const Options& keys, const StrategyFacts& strateg
     // The models of a pipeline are there in every combination.
     if (space.contains("models") && space["models"].is_object() && !space["models"].contains("only_if"))
       space["models"]["only_if"] = true;
+    search::write_lists(space);
     if (written) read_sampling_size(space, keys);
     if (written) read_saturation(space, keys);
     quant::join_pairs(space, job.warnings);

@@ -92,6 +92,19 @@ void take_iterations(Json& words, std::vector<std::string>& notes) {
   notes.push_back("n_trials is " + limit.dump() + ", as iteration_limit of a v1 search says");
 }
 
+// v1 calls every distance "minimize"; similarities know better. Of a user's score nothing else tells which way is better.
+void read_direction(Json& words, const Json& direction, std::vector<std::string>& notes) {
+  const Json evaluator = words.value("search_evaluator", Json()), given = words.value("direction", Json());
+  const bool own = !evaluator.is_null() && !evaluator.is_string();
+  if (direction == "minimize" && !own) return;
+  if (own && !given.is_null() && given != direction)
+    throw Error("advanced_fastft_params.direction is " + direction.dump() + ", but direction is " + given.dump() +
+                "; keep one of them");
+  words["direction"] = direction;
+  if (direction == "minimize")
+    notes.push_back("advanced_fastft_params.direction is 'minimize', so smaller values of search_evaluator are better");
+}
+
 void read_advanced(Json& words, std::vector<std::string>& notes) {
   const Json params = words.value("advanced_fastft_params", Json());
   words.erase("advanced_fastft_params");
@@ -111,8 +124,7 @@ void read_advanced(Json& words, std::vector<std::string>& notes) {
     else if (same(key, "n_trials")) {
       if (!left_out(value)) words["n_trials"] = value;
     } else if (same(key, "direction")) {
-      // v1 calls every distance "minimize"; similarities know better.
-      if (value != "minimize") words["direction"] = value;
+      if (!value.is_null()) read_direction(words, value, notes);
     } else
       throw Error("unknown key 'advanced_fastft_params." + key + "'; known: " + joined(known) + did_you_mean(key, known));
   }

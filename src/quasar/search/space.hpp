@@ -66,6 +66,9 @@ struct Parameter {
   const DistributionPtr& in_study() const { return recorded ? recorded : distribution; }
 };
 
+// {type: categorical, choices: [...]} inside groups as the list that it stands for. Throws Error for other keys beside it.
+QUASAR_API void write_lists(Json& space);
+
 // Why a point cannot be tried; "" for one that can.
 using Refusal = std::function<std::string(const Point&)>;
 

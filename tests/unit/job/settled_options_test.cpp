@@ -76,5 +76,13 @@ TEST(SettledOptions, AJobSaysSoOnce) {
   EXPECT_EQ(read_spaces(job).each[0].size(), 2U);
 }
 
+TEST(SettledOptions, ADictionaryOfTypeCategoricalIsAListAndIsSettledLikeOne) {
+  const char* dictionary = R"({"model_input": "m.onnx", "calib_data_reader": {"reader": "random"}, "search_space": {
+    "activation": ["Int8Spec"], "weight": ["Int8Spec"], "algorithms": ["adaround"],
+    "weight_params": {"symmetric": {"type": "categorical", "choices": [true, false]}, "only_if": "weight"},
+    "adaround_params": {"num_iterations": {"type": "categorical", "choices": [100, 200]}, "only_if": "algorithms"}}})";
+  EXPECT_EQ(read_spaces(parse_job(parsed_words(dictionary), ".")).each[0].size(), 2U);
+}
+
 }  // namespace
 }  // namespace quasar::tune

@@ -154,5 +154,25 @@ TEST(V1, AdvancedFastftSearchesTwoRanges) {
   EXPECT_THROW(job_from_v1(params), Error);
 }
 
+// Of Quasar's own metrics v1's "minimize" says nothing; of a user's score it says which way is better.
+TEST(V1, MinimizeIsAboutAScoreOfTheUsers) {
+  Json job{{"advanced_fastft_search", true},
+           {"search_space", {{"extra_options", {{"FastFinetune", {{"NumIterations", {8, 16}}}}}}}},
+           {"quant_config", "S8S8_AAWS"},
+           {"advanced_fastft_params", {{"direction", "minimize"}}}};
+  EXPECT_FALSE(job_from_v1(job).words.contains("direction"));
+  job["search_evaluator"] = "top1";
+  EXPECT_FALSE(job_from_v1(job).words.contains("direction")) << "a metric's name";
+  job["search_evaluator"] = {{"command", {"score"}}};
+  const JobTranslation own = job_from_v1(job);
+  EXPECT_EQ(own.words["direction"], "minimize");
+  EXPECT_TRUE(std::ranges::any_of(
+      own.notes, [](const auto& note) { return note.find("smaller values of search_evaluator") != std::string::npos; }));
+  job["direction"] = "maximize";
+  EXPECT_THROW(job_from_v1(job), Error);
+  job["advanced_fastft_params"]["direction"] = nullptr;
+  EXPECT_EQ(job_from_v1(job).words["direction"], "maximize");
+}
+
 }  // namespace
 }  // namespace quasar::tune

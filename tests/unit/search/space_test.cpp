@@ -126,6 +126,14 @@ TEST(Space, OnlyIfTakesSeveralValues) {
   EXPECT_EQ(lists.size(), 2u + 1u + 1u);
 }
 
+TEST(Space, DictionariesOfTypeCategoricalAreLists) {
+  const Space space = Space::parse(words(R"({"a": ["x", null], "p": {"only_if": "a",
+    "n": {"type": "categorical", "choices": [true, false]}, "m": [1, 2]}})"));
+  const Space lists = Space::parse(words(R"({"a": ["x", null], "p": {"only_if": "a", "n": [true, false], "m": [1, 2]}})"));
+  ASSERT_EQ(space.size(), lists.size());
+  for (uint64_t i = 0; i < *space.size(); ++i) EXPECT_EQ(space.at(i), lists.at(i));
+}
+
 TEST(Space, RangesOfWholeAndRealNumbers) {
   const Space space = Space::parse(words(R"({"a": "x", "p": {"only_if": "a",
     "n": {"type": "int", "low": 3000, "high": 20000, "step": 3000}, "r": {"type": "float", "low": 0, "high": 1, "step": 0.1}}})"));
@@ -260,8 +268,12 @@ TEST(Space, WrongSpacesAreExplained) {
       {R"({"a": 1, "p": {"only_if": "a", "n": {"type": "float", "low": 0, "high": 3, "log": true}}})", "'low' must be above 0"},
       {R"({"a": 1, "p": {"only_if": "a", "n": {"type": "float", "low": 1, "high": 3, "log": true, "step": 1}}})",
        "cannot be combined"},
-      {R"({"a": 1, "p": {"only_if": "a", "n": {"type": "loguniform", "low": 1, "high": 3}}})", "must be int or float"},
+      {R"({"a": 1, "p": {"only_if": "a", "n": {"type": "loguniform", "low": 1, "high": 3}}})",
+       "must be int, float or categorical"},
       {R"({"a": 1, "p": {"only_if": "a", "n": {"choices": [1]}}})", "unknown key 'choices'"},
+      {R"({"a": 1, "p": {"only_if": "a", "n": {"type": "categorical", "choices": 1}}})", "'choices' is 1, but must be a list"},
+      {R"({"a": 1, "p": {"only_if": "a", "n": {"type": "categorical", "values": [1]}}})",
+       "unknown key 'values' beside type categorical"},
   };
   for (const Bad& bad : table) {
     try {

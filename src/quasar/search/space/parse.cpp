@@ -70,6 +70,19 @@ Real real_of(const std::string& path, const Json& range, bool log) {
   return out;
 }
 
+// {type: categorical, choices: [...]}, as Auto Search Pro writes a list inside a group.
+Json list_of(const std::string& path, const Json& words) {
+  static const std::vector<std::string> keys = {"type", "choices"};
+  for (const auto& [key, value] : words.items()) {
+    if (std::find(keys.begin(), keys.end(), key) == keys.end())
+      throw Error(at(path) + "unknown key '" + key + "' beside type categorical; known: " + joined(keys) +
+                  did_you_mean(key, keys));
+  }
+  const Json choices = words.value("choices", Json());
+  if (!choices.is_array()) throw Error(at(path) + "'choices' is " + choices.dump() + ", but must be a list");
+  return choices;
+}
+
 Distribution range_of(const std::string& path, const Json& range) {
   static const std::vector<std::string> keys = {"type", "low", "high", "step", "log"};
   static const std::vector<std::string> types = {"int", "float"};
@@ -83,7 +96,7 @@ Distribution range_of(const std::string& path, const Json& range) {
   if (!log.is_boolean()) throw Error(at(path) + "'log' is " + log.dump() + ", but must be true or false");
   if (type == "int") return integer_of(path, range, log.get<bool>());
   if (type == "float") return real_of(path, range, log.get<bool>());
-  throw Error(at(path) + "'type' is " + type.dump() + ", but must be int or float; choices are written as a list");
+  throw Error(at(path) + "'type' is " + type.dump() + ", but must be int, float or categorical; choices are a list");
 }
 
 DistributionPtr distribution_of(const std::string& path, const Json& value) {
@@ -236,11 +249,23 @@ class Sorter {
 
 }  // namespace
 
+void write_lists(Json& space) {
+  for (auto& [group, members] : space.items()) {
+    if (!members.is_object() || !members.contains("only_if")) continue;
+    for (auto& [member, value] : members.items()) {
+      if (member != "only_if" && value.is_object() && value.value("type", Json()) == "categorical")
+        value = list_of(group + "." + member, value);
+    }
+  }
+}
+
 Space Space::parse(const Json& words) {
   if (!words.is_object()) throw Error("search_space must be a mapping of names to lists and groups, not " + words.dump());
-  Reader reader(words);
+  Json lists = words;
+  write_lists(lists);
+  Reader reader(lists);
   std::map<std::string, std::vector<Condition>> conditions;
-  for (const auto& [key, value] : words.items()) {
+  for (const auto& [key, value] : lists.items()) {
     if (value.is_object()) conditions[key] = reader.conditions_of(key);
   }
   for (Parameter& parameter : reader.parameters) {
@@ -248,7 +273,7 @@ Space Space::parse(const Json& words) {
   }
   Space out;
   out.parameters_ = Sorter(reader.parameters).sorted;
-  for (const auto& [key, value] : words.items()) out.order_.push_back(key);
+  for (const auto& [key, value] : lists.items()) out.order_.push_back(key);
   out.count_points();
   return out;
 }
