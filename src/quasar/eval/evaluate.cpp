@@ -218,10 +218,18 @@ struct Evaluator::Impl : FloatRun {
   }
 
   std::string doubt_of_labels() const {
+    if (needs(Truth::boxes) && decoder) return doubt_of_boxes();
     if (!needs(Truth::label) || std::ranges::find(answers, -1) != answers.end()) return "";
     std::vector<int64_t> labels(count);
     for (size_t i = 0; i < count; ++i) labels[i] = samples->label(i).value();
     return eval::label_doubt(answers, labels, outputs.get(0).size());
+  }
+
+  std::string doubt_of_boxes() const {
+    constexpr size_t enough = 200;
+    std::vector<std::vector<Detection>> found;
+    for (size_t i = 0; i < std::min(count, enough); ++i) found.push_back(decoder->decode(outputs.get(i), layouts[i]));
+    return eval::box_doubt(found, std::span(boxes).first(found.size()));
   }
 
   // The metrics of the float model against itself; only those that look at labels have an interval.

@@ -5,6 +5,10 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <vector>
+
+#include "quasar/data/annotations.hpp"
+#include "quasar/eval/decoder.hpp"
 
 namespace quasar::eval {
 
@@ -14,6 +18,13 @@ namespace quasar::eval {
 // - the model is right no more often than guessing among its classes.
 // Fewer than 20 samples speak against nothing. The first is beyond four standard errors of guessing, the second within two.
 std::string label_doubt(std::span<const int32_t> answers, std::span<const int64_t> labels, size_t classes);
+
+// The same of labelled boxes: `found` is what the float model finds in each sample, the best first, `boxes` what is there. What
+// speaks against them is
+// - that hardly any overlaps by half or more with what the model finds,
+// - classes that are greater or smaller by one than the model's names for what it finds there.
+// Fewer than 20 boxes speak against nothing.
+std::string box_doubt(std::span<const std::vector<Detection>> found, std::span<const data::Boxes> boxes);
 
 // Whether the labels are the model's classes beyond doubt: it is right more often than guessing, by four standard errors.
 bool are_classes(std::span<const int32_t> answers, std::span<const int64_t> labels, size_t classes);

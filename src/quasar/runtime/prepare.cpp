@@ -88,6 +88,7 @@ graph::Model prepare(const graph::Model& given) {
   graph::write_plain_scales(out);
   graph::write_hard_sigmoids(out);
   graph::fold_scalars(out, ops::parts_of_functions(graph::Index(out)));
+  graph::place_in_bodies(out);
   strip_imports(out, model);
   out.ir_version = std::max(model.ir_version, oldest_ir);
   out.inputs = model.inputs;

@@ -49,6 +49,7 @@ class Transforming {
     if (result.changes > 0) {
       changes_ += result.changes;
       out->model = std::move(result.model);
+      graph::place_in_bodies(out->model);  // the next one looks at its values
       changed.merge(result.values);
       out->in_float.merge(result.in_float);
       note_successors(result.became, out->became);
@@ -60,7 +61,6 @@ class Transforming {
 
   void finish() {
     if (changes_ == 0) return;
-    graph::place_in_bodies(out->model);
     graph::verify(out->model, "the transforms");
     out->digest = digest_of(out->model, means_.prepared);
   }

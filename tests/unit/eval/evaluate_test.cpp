@@ -247,21 +247,26 @@ TEST(Evaluator, LooksAtSamplesOneByOne) {
 // Two outputs, boxes [1, N, 4] and, from the same N, scores and labels: N is how many rows of the input are above a limit.
 class Boxes : public data::Dataset, public data::Truths {
  public:
-  size_t size() const override { return 4; }
+  explicit Boxes(size_t pictures = 4, int64_t label = 0) : pictures_(pictures), label_(label) {}
+  size_t size() const override { return pictures_; }
   data::Sample at(size_t i) const override {
-    const auto found = static_cast<float>(i);  // none in the first picture
+    const auto found = static_cast<float>(i % 4);  // none in the first picture
     return {Tensor::of<float>({1, 3}, {found >= 1 ? 0.9F : 0.0F, found >= 2 ? 0.8F : 0.0F, found >= 3 ? 0.52F : 0.0F})};
   }
   std::optional<data::Boxes> boxes(size_t i) const override {
     data::Boxes out;
-    for (size_t k = 0; k < i; ++k) {
+    for (size_t k = 0; k < i % 4; ++k) {
       const auto at = static_cast<double>(k);
-      out.push_back({10 * at, 0, 10 * at + 5, 5, 0, false});
+      out.push_back({10 * at, 0, 10 * at + 5, 5, label_, false});
     }
     return out;
   }
   std::optional<int64_t> label(size_t) const override { return std::nullopt; }
   std::string source() const override { return "'boxes'"; }
+
+ private:
+  size_t pictures_;
+  int64_t label_;
 };
 
 // Boxes whose score is above 0.5, as a model with NonMaxSuppression inside has them, of scores that are multiplied.
@@ -291,6 +296,13 @@ TEST(Evaluator, DetectionsMayBeMoreOrLessThanFloats) {
   const EvaluatorOptions both{.metrics = {"mAP(iou=0.5)", "L2"}, .decoder = options.decoder};
   EXPECT_NE(error_of([&] { Evaluator(detector(1), std::make_shared<Boxes>(), both); }).find("empty (sample 0)"),
             std::string::npos);
+}
+
+TEST(Evaluator, DoubtsClassesOfBoxes) {
+  const EvaluatorOptions options{.metrics = {"mAP"}, .decoder = {{"name", "ssd"}, {"normalized", false}, {"background", -1}}};
+  EXPECT_EQ(Evaluator(detector(1), std::make_shared<Boxes>(24), options).label_doubt(), "");
+  const std::string doubt = Evaluator(detector(1), std::make_shared<Boxes>(24, 1), options).label_doubt();
+  EXPECT_NE(doubt.find("on 100 % with every label smaller by one (label_offset: -1"), std::string::npos) << doubt;
 }
 
 // The greatest value of a map, or of one value, is no class.

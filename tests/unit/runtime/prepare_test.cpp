@@ -236,6 +236,26 @@ TEST(Prepare, WritesGemmPlainly) {
   }
 }
 
+// The branches of an If have a Gemm each, whose bias is one of rows.
+TEST(Prepare, WhatIsWrittenApartInABranchStaysThere) {
+  graph::Model m = branches();
+  m.inputs[0] = float_value("x", {2, 4});
+  m.outputs[0] = float_value("y", {2, 3});
+  m.initializers["w"] = random_tensor({4, 3}, 1);
+  m.initializers["c"] = random_tensor({2, 1}, 2);
+  const std::string out = value_bytes("o", DataType::float32, {2, 3});
+  const auto branch = [&](const std::string& name, const std::string& value) {
+    return subgraph(name, {node_bytes("Gemm", {value, "w", "c"}, "o")}, {}, {out});
+  };
+  m.nodes.back().attributes = {branch("then_branch", "r"), branch("else_branch", "x")};
+  m.nodes.back().captures = {"r", "x", "w", "c"};
+  const graph::Model prepared = prepare(m);
+  const auto is_sum = [](const graph::Node& node) { return node.is("Add"); };
+  EXPECT_EQ(std::ranges::count_if(prepared.nodes, is_sum), 2);
+  for (const auto& node : prepared.nodes) EXPECT_TRUE(!is_sum(node) || !node.inside.empty()) << node.name;
+  EXPECT_LT(difference(m, prepared, inputs_for(m, 1, -1, 1)), 1e-6);
+}
+
 // x -> Relu -> one operator -> Neg -> y; `shape` is x's, `constants` are the operator's other inputs.
 graph::Model moving(const std::string& op, const Shape& shape, const std::vector<std::vector<int64_t>>& constants,
                     std::vector<graph::Attribute> attributes = {}) {

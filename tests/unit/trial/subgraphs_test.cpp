@@ -57,6 +57,41 @@ std::shared_ptr<GeneratedSamples> samples() {
   });
 }
 
+// state ← state · w, three times; the state is smoothed by a product that stands in the loop's body.
+TEST(Subgraphs, StatesOfLoopsAreSmoothed) {
+  graph::Model model;
+  model.opsets[""] = 13;
+  model.inputs = {{"x", DataType::float32, Shape{4, 8}}};
+  model.outputs = {{"y", DataType::float32, Shape{4, 8}}};
+  model.initializers["w"] = random_tensor({8, 8}, 1, 0.3F);
+  model.initializers["rounds"] = Tensor::scalar<int64_t>(3);
+  model.initializers["yes"] = Tensor::scalar(true);
+  graph::Node loop = test::node("Loop", "loop", {"rounds", "yes", "x"}, {"y"});
+  loop.captures = {"w"};
+  loop.attributes = {
+      test::subgraph("body", {node_bytes("Identity", {"go"}, "go_on"), node_bytes("MatMul", {"state", "w"}, "next")},
+                     {value_bytes("round", DataType::int64, {}), value_bytes("go", DataType::boolean, {}),
+                      value_bytes("state", DataType::float32, {4, 8})},
+                     {value_bytes("go_on", DataType::boolean, {}), value_bytes("next", DataType::float32, {4, 8})})};
+  model.nodes = {loop};
+  const auto rows = std::make_shared<GeneratedSamples>(8, [](size_t index) {
+    return data::Sample{random_tensor({4, 8}, index, 1)};
+  });
+  const quant::Config config = quant::parse_config({{"activation", "UInt8Spec"},
+                                                    {"activation_params", {{"calibration_method", "MinMax"}}},
+                                                    {"weight", "Int8Spec"},
+                                                    {"include_sq", true},
+                                                    {"BiasCorrection", true}});
+  CalibrationNeeds needs;
+  needs.add(config);
+  const graph::Model prepared = runtime::prepare(model);
+  Variants variants(model, prepared, rows, needs);
+  const auto smoothed = variants.graph_of(config);
+  const auto found = std::ranges::find_if(smoothed->model.nodes, [](const auto& node) { return node.is("Mul"); });
+  ASSERT_NE(found, smoothed->model.nodes.end());
+  EXPECT_EQ(found->inside, "loop/body");
+}
+
 TEST(Subgraphs, PiecesOfTheModelOpen) {
   const graph::Model model = two_choices();
   const auto data = samples();
