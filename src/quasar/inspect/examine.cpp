@@ -40,15 +40,20 @@ struct Compared {
   quant::Config config;
 };
 
+// Of 8 and of 16 bits with the same corrections: what they differ by is the types'.
 std::vector<Compared> usual_schemes(size_t pairs) {
   Json tensor = quant::words_of_scheme("u8s8_channel");
   tensor["weight_params"]["quant_granularity"] = "Tensor";
+  const auto corrected = [](const char* scheme) {
+    Json words = quant::words_of_scheme(scheme);
+    words["BiasCorrection"] = true;
+    return quant::parse_config(words);
+  };
   std::vector<Compared> out{
       {"channel", "uint8 activations, weights per channel", quant::parse_config(quant::words_of_scheme("u8s8_channel"))},
       {"tensor", "uint8 activations, weights per tensor", quant::parse_config(tensor)},
-      {"symmetric", "int8 symmetric activations, weights per channel",
-       quant::parse_config(quant::words_of_scheme("a8w8_channel"))},
-      {"wide", "16-bit activations, weights per tensor", quant::parse_config(quant::words_of_scheme("a16w8"))},
+      {"symmetric", "int8 symmetric activations, weights per channel", corrected("a8w8_channel")},
+      {"wide", "16-bit activations, weights per tensor", corrected("a16w8")},
       {"shifts", "power-of-two scales, weights per tensor (XINT8)", quant::parse_config(quant::words_of_scheme("xint8"))}};
   if (pairs == 0) return out;
   tensor["include_cle"] = true;

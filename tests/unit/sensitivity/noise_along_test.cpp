@@ -163,6 +163,22 @@ TEST(Examine, CountsWhatIsPlannedForProcessorsOfTheirOwn) {
   EXPECT_EQ(examined(nullptr)["real"]["by"], "ONNX Runtime");
 }
 
+// Corrected biases made 8 bits better than they are beside 16.
+TEST(Examine, ComparesSchemesWithTheSameCorrections) {
+  const auto distance = [](const Json& facts, const char* key) {
+    return std::ranges::find_if(facts["schemes"], [&](const Json& one) { return one["key"] == key; })
+        ->at("distance")
+        .get<double>();
+  };
+  const Json facts = examined(nullptr);
+  for (const auto& [key, name] : {std::pair("wide", "a16w8"), std::pair("symmetric", "a8w8_channel")}) {
+    Json words = quant::schemes::table().make(name)->words();
+    words["BiasCorrection"] = true;
+    EXPECT_EQ(distance(facts, key), distance(examined(words), key)) << key;
+    EXPECT_EQ(examined(words)["schemes"][0]["key"], key) << "corrected, it is the scheme that is compared";
+  }
+}
+
 TEST(Examine, AdvisesSixteenBitsWhereTheTargetComputesInThem) {
   Json layers = Json::array();
   for (int i = 0; i < 7; ++i) layers.push_back({{"node", "n" + std::to_string(i)}, {"output_error", i == 0 ? 1.0 : 0.1}});
