@@ -189,6 +189,14 @@ TEST(Commands, EvaluateScoresTheHead) {
   const Json chosen = parse_json(run(asked + " --metric L2 --json").out, "stdout");
   EXPECT_EQ(chosen["metrics"].size(), 1U) << chosen["metrics"];
   EXPECT_FALSE(chosen.contains("head"));
+  const Ran alone = run("evaluate " + path + " --data " + digits("evaluation.npz") + " --json");
+  EXPECT_NE(alone.err.find("parts, cos, agreement compare it with itself; give the float model as reference (--reference)"),
+            std::string::npos)
+      << alone.err;
+  for (const auto& [name, score] : parse_json(alone.out, "stdout")["metrics"].items())
+    EXPECT_FALSE(score.contains("word")) << name;
+  const Ran in_float = run("evaluate " + digits("digits.onnx") + " --data " + digits("evaluation.npz"));
+  EXPECT_EQ(in_float.err.find("with itself"), std::string::npos) << in_float.err;
 }
 
 TEST(Commands, EverySchemeQuantizesTheDemo) {

@@ -1,34 +1,16 @@
 #include "quasar/api/evaluate.hpp"
 
-#include <algorithm>
-#include <iterator>
-
 #include "quasar/base/machine.hpp"
-#include "quasar/base/names.hpp"
 #include "quasar/data/checked_ids.hpp"
 #include "quasar/eval/evaluate.hpp"
 #include "quasar/eval/metric.hpp"
 #include "quasar/job/models_key.hpp"
 #include "quasar/ops/chosen_outputs.hpp"
-#include "quasar/quant/npu/npu.hpp"
 #include "quasar/runtime/latency.hpp"
 #include "quasar/tune/open_data.hpp"
+#include "quasar/tune/self_comparison.hpp"
 
 namespace quasar::api {
-namespace {
-
-// Without a reference a model is compared with itself, so that a quantized one looks perfect. "": there is nothing to say.
-std::string comparison_with_itself(const graph::Model& model, const std::vector<std::string>& metrics) {
-  std::vector<std::string> blind;
-  std::ranges::copy_if(metrics, std::back_inserter(blind),
-                       [](const auto& name) { return eval::make_metric(name)->compares_to_float(); });
-  if (blind.empty() || !quant::is_quantized(model)) return "";
-  return "the model is quantized, and no reference is given: " + joined(blind) + (blind.size() == 1 ? " compares" : " compare") +
-         " it with itself; give the float model as reference";
-}
-
-}  // namespace
-
 Json evaluate(const EvaluateOptions& options) {
   const tune::GivenModel read = tune::given_model(options.model);
   const graph::Model& candidate = read.model;
@@ -55,8 +37,10 @@ Json evaluate(const EvaluateOptions& options) {
                             {"per_sample", score.per_sample}};
   out["warnings"] = negative_ids->news();
   if (const std::string doubt = evaluator.label_doubt(); !doubt.empty()) out["warnings"].push_back(doubt);
-  if (std::string doubt = options.reference.empty() ? comparison_with_itself(candidate, how.metrics) : ""; !doubt.empty())
-    out["warnings"].push_back(std::move(doubt));
+  if (options.reference.empty()) {
+    const std::string doubt = tune::comparison_with_itself(tune::blind_without_reference(candidate, how.metrics));
+    if (!doubt.empty()) out["warnings"].push_back(doubt);
+  }
   if (options.latency) {
     const runtime::Latency measured = runtime::latency(candidate, *samples, {}, how.device);
     out["latency_ms"] = {{"median", measured.median_ms}, {"p90", measured.p90_ms}};

@@ -22,12 +22,13 @@ struct ExamineOptions {
 // `layers` are the operators that the target quantizes: to leave another one in float changes nothing. By themselves they are
 // simulated (toggled_model.hpp), whatever the target's kernels; `real` and accumulated_noise are of the quantized model that ONNX
 // Runtime runs. `schemes` quantize all that has a quantized form.
-//   {samples, scheme, schemes: [{name, distance}], length, equalized_pairs, real: {target, distance, quantized, float},
+//   {samples, scheme, schemes: [{name, distance}], length, equalized_pairs, real: {target, distance, by, quantized, float},
 //    layers: [{node, type, output_error, accumulated, noise_to_signal, accumulated_noise, rounding_error: {tensor, channel},
 //    weight_error: {tensor, channel}, outlier_channels, channels, widest}], ranges, advice: [text]}
 // With `latency` also operator_costs, as sensitivity/operator_costs.hpp writes them: of the float model and of that for the
 // target. Large models have layer_samples too: output_error, accumulated and noise_to_signal are of the first so many samples.
-//   distance, output_error  mean of ‖float − quantized‖₂ at the model's outputs: of everything, of this layer alone
+//   by                      who says which operators are quantized: "ONNX Runtime", or "plan" for processors that it knows
+//   nothing of distance, output_error  mean of ‖float − quantized‖₂ at the model's outputs: of everything, of this layer alone
 //   length                  mean of ‖float‖₂ there
 //   accumulated             the distance with all layers up to this one quantized
 //   noise_to_signal         Σ‖y − ŷ‖² / Σ‖y‖² of the layer's own result, everything before it in float

@@ -105,8 +105,11 @@ void on_real_model(const Json& examination, Json& out) {
     out.push_back("This configuration quantizes no operator of the model on " + real["target"].get<std::string>() + ".");
     return;
   }
-  std::string text = "The model that " + real["target"].get<std::string>() + " really runs moves its outputs by " +
-                     in_digits(real["distance"].get<double>()) + "; " + real["quantized"].dump() + " operators run quantized, " +
+  const bool as_planned = real["by"] == "plan";
+  const std::string target = real["target"].get<std::string>();
+  std::string text = (as_planned ? "The model for " + target : "The model that " + target + " really runs") +
+                     " moves its outputs by " + in_digits(real["distance"].get<double>()) + "; " + real["quantized"].dump() +
+                     (as_planned ? " operators are quantized as planned, " : " operators run quantized, ") +
                      real["float"].dump() + " in float";
   const Json* worst = nullptr;
   for (const auto& layer : examination["layers"]) {

@@ -180,7 +180,7 @@ graph::Model with_answers(graph::Model model) {
     const auto among = [&](const std::vector<std::string>& names) {
       return std::ranges::find(names, output.name) != names.end();
     };
-    return among(chosen.crossing) || among(chosen.labels);
+    return among(chosen.crossing) || among(chosen.labels) || among(chosen.echoes);
   };
   std::erase_if(model.outputs, is_left_out);
   return model;

@@ -27,7 +27,8 @@ struct ChosenOutputs {
 // orders is.
 ChosenOutputs chosen_outputs(const graph::Model& model);
 
-// The model with the outputs that answer something of their own: neither labels of others nor what only a later model reads.
+// The model with the outputs that answer something of their own: neither labels of others, nor inputs that are handed on, nor
+// what only a later model reads.
 graph::Model with_answers(graph::Model model);
 
 // What can be compared of a candidate with the float model: ChosenOutputs::judged, or nothing where the candidate lacks such a

@@ -74,7 +74,7 @@ class Counting {
       all += work;
       if (plan_.nodes.contains(node.name)) quantized += work;
     }
-    return {.work = all > 0 ? quantized / all : 1, .bytes = bytes()};
+    return {.work = all > 0 ? quantized / all : 1, .bytes = bytes(), .by_work = shapes_known_};
   }
 
  private:
@@ -137,7 +137,7 @@ std::string hardly_quantized(const quant::Plan& plan, const graph::Model& model,
     std::erase_if(reasons, [&](const auto& reason) { return plan.chosen.contains(reason.second.front()); });
   return "hardly anything in this model is quantized under this configuration (" + std::to_string(plan.nodes.size()) + " of " +
          std::to_string(plan.nodes.size() + plan.skipped.size()) + " operators, with " + in_digits(100 * share.work) +
-         " % of the multiply-adds)" + listed(reasons);
+         " % of the " + share.unit() + ")" + listed(reasons);
 }
 
 }  // namespace quasar::tune

@@ -14,11 +14,14 @@ namespace quasar::tune {
 enum class ChosenFloat { ignored, counted };
 
 struct QuantizedShare {
-  double work = 1;   // of the multiply-adds of Conv, MatMul, LSTM …, by what is quantized; 1: there are none
-  double bytes = 1;  // of their constants and all others, beside float's
+  double work = 1;      // of the multiply-adds of Conv, MatMul, LSTM …, by what is quantized; 1: there are none
+  double bytes = 1;     // of their constants and all others, beside float's
+  bool by_work = true;  // false: shapes are unknown, and `work` is a share of the weights
+
+  std::string unit() const { return by_work ? "multiply-adds" : "weights"; }
 };
 
-// `seen`: gives the shapes of values; where they are unknown, every weight counts once.
+// `seen`: gives the shapes of values; where one is unknown, every weight counts once.
 QuantizedShare share_of(const quant::Plan& plan, const graph::Model& model, const stats::Statistics& seen,
                         ChosenFloat chosen = ChosenFloat::ignored);
 

@@ -178,7 +178,8 @@ std::string why_rescued(const Job& job, const Summary& summary) {
     return "the goal is missed: " + summary.reason;
   const double work = summary.best->quantized_work;
   if (summary.status == Status::ok && work < enough_work && strategies::table().make(job.strategy)->is_rescued())
-    return "the best model meets the goal with " + in_digits(100 * (1 - work), 3) + " % of its multiply-adds in float";
+    return "the best model meets the goal with " + in_digits(100 * (1 - work), 3) + " % of its " + summary.best->unit_of_work +
+           " in float";
   return "";
 }
 

@@ -55,6 +55,7 @@ struct Winner : Measured {
   size_t quantized_nodes = 0, float_nodes = 0;  // of those that the target could quantize
   std::string nodes_by = {};                    // who says which they are: the library that runs the model, in words, or "plan"
   double quantized_work = 1;                    // share of the multiply-adds that are planned in integers
+  std::string unit_of_work = "multiply-adds";   // or weights, where shapes are unknown
   std::vector<LayerFacts> layers;
   std::vector<LayerRanges> ranges;  // of the layers that lose most
   std::optional<Flips> flips;

@@ -277,9 +277,10 @@ Winner measure_winner(const TrialContext& context, const search::Trial& trial, c
   measure_speed_of(winner, context, model, closing);
   if (plan.shifts) winner.broken_rules = check_rules(model, closing);
   if (!plan.shifts) winner.processors = processors_for(context, winner, model, closing);
-  winner.quantized_work =
-      share_of(plan, context.variants.graph_of(winner.config)->model, context.variants.seen(winner.config), ChosenFloat::counted)
-          .work;
+  const QuantizedShare share =
+      share_of(plan, context.variants.graph_of(winner.config)->model, context.variants.seen(winner.config), ChosenFloat::counted);
+  winner.quantized_work = share.work;
+  winner.unit_of_work = share.unit();
   winner.quality = judged(context, winner, model, closing);
   const auto graph = context.variants.graph_of(winner.config);
   const eval::Scores scores = by_sample(context, winner, model, closing);

@@ -88,6 +88,17 @@ TEST(ChosenOutputs, LabelsAreNotJudgedBesideTheirScores) {
   EXPECT_EQ(chosen_outputs(ranks).judged, Names()) << "there is nothing else";
 }
 
+// With the input among its outputs, a classifier had no head.
+TEST(ChosenOutputs, AnInputThatIsHandedOnIsNoAnswer) {
+  graph::Model model = classifier(DataType::int64);
+  model.nodes.push_back({"same", "Identity", "", {"x"}, {"again"}});
+  model.outputs.push_back(graph::tensor_value("again", {1, 4}));
+  ASSERT_EQ(chosen_outputs(model).echoes, Names{"again"});
+  const graph::Model answers = with_answers(model);
+  ASSERT_EQ(answers.outputs.size(), 1U);
+  EXPECT_EQ(answers.outputs.front().name, "probabilities");
+}
+
 TEST(ChosenOutputs, ComparisonsAreFollowedToWhatTheyCompare) {
   graph::Model model = detector();
   model.initializers["least"] = Tensor::of<float>({}, {0.5F});

@@ -8,6 +8,7 @@
 #include "quasar/graph/load.hpp"
 #include "quasar/inspect/examine.hpp"
 #include "quasar/inspect/examine_advice.hpp"
+#include "quasar/inspect/inspect.hpp"
 #include "quasar/runtime/kernels.hpp"
 #include "quasar/runtime/prepare.hpp"
 #include "quasar/runtime/session.hpp"
@@ -143,6 +144,39 @@ TEST(Examine, RanksWhatTheTargetQuantizes) {
   EXPECT_FALSE(facts["layers"].empty());
   for (const auto& layer : facts["layers"])
     EXPECT_TRUE(plan.nodes.contains(layer["node"].get<std::string>())) << layer["node"] << " stays in float";
+}
+
+// ONNX Runtime's CPU knows nothing of these processors.
+TEST(Examine, CountsWhatIsPlannedForProcessorsOfTheirOwn) {
+  for (const char* target : {"xint8", "tensorrt", "openvino"}) {
+    const Json facts = examine({.model = digits / "digits.onnx",
+                                .data = {{"reader", "npz"}, {"path", (digits / "calibration.npz").string()}, {"limit", 2}},
+                                .target = target});
+    const Json planned = inspect({.model = digits / "digits.onnx", .target = target});
+    const auto quantized = std::ranges::count_if(planned["nodes"], [](const Json& node) { return node["quantized"] == true; });
+    EXPECT_GT(quantized, 0);
+    EXPECT_EQ(facts["real"]["by"], "plan") << target;
+    EXPECT_EQ(facts["real"]["quantized"], quantized) << target;
+    EXPECT_NE(all_advice(facts).find(std::to_string(quantized) + " operators are quantized as planned"), std::string::npos)
+        << all_advice(facts);
+  }
+  EXPECT_EQ(examined(nullptr)["real"]["by"], "ONNX Runtime");
+}
+
+// Corrected biases made 8 bits better than they are beside 16.
+TEST(Examine, ComparesSchemesWithTheSameCorrections) {
+  const auto distance = [](const Json& facts, const char* key) {
+    return std::ranges::find_if(facts["schemes"], [&](const Json& one) { return one["key"] == key; })
+        ->at("distance")
+        .get<double>();
+  };
+  const Json facts = examined(nullptr);
+  for (const auto& [key, name] : {std::pair("wide", "a16w8"), std::pair("symmetric", "a8w8_channel")}) {
+    Json words = quant::schemes::table().make(name)->words();
+    words["BiasCorrection"] = true;
+    EXPECT_EQ(distance(facts, key), distance(examined(words), key)) << key;
+    EXPECT_EQ(examined(words)["schemes"][0]["key"], key) << "corrected, it is the scheme that is compared";
+  }
 }
 
 TEST(Examine, AdvisesSixteenBitsWhereTheTargetComputesInThem) {

@@ -36,7 +36,8 @@ TEST(QuantizedShare, OfWhatFourBitsLeaveIsTooLittle) {
   ASSERT_FALSE(plan.nodes.empty());
   EXPECT_EQ(share_of(plan, model, {}).work, 0);
   const std::string why = hardly(model, plan);
-  EXPECT_NE(why.find("hardly anything in this model is quantized under this configuration (1 of 6 operators, with 0 % of"),
+  EXPECT_NE(why.find("hardly anything in this model is quantized under this configuration (1 of 6 operators, with 0 % of "
+                     "the weights)"),
             std::string::npos)
       << why;
   EXPECT_NE(why.find("ONNX Runtime cannot open Conv of 4-bit values and 8-bit weights"), std::string::npos) << why;
@@ -61,9 +62,11 @@ TEST(QuantizedShare, CountsMultiplyAddsByTheSizeOfWhatIsComputed) {
   const quant::Plan plan = quant::resolve(model, seen, quant::parse_config(quant::schemes::table().make("dynamic")->words()),
                                           *quant::targets::table().make("ort_cpu"));
   EXPECT_NEAR(share_of(plan, model, seen).work, 2304.0 / (2304 + 144), 1e-9) << "shapes are not known: each weight once";
+  EXPECT_EQ(share_of(plan, model, seen).unit(), "weights");
   seen.at("Conv_0_out").shape = {1, 4, 8, 8};
   seen.at("Gemm_0_out").shape = {1, 9};
   EXPECT_NEAR(share_of(plan, model, seen).work, 2304.0 / (2304 + 144 * 64), 1e-9);
+  EXPECT_EQ(share_of(plan, model, seen).unit(), "multiply-adds");
 }
 
 // A share of 0.03 % by work, but the table shrinks.

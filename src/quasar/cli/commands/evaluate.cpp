@@ -16,6 +16,7 @@
 #include "quasar/runtime/session.hpp"
 #include "quasar/tune/open_data.hpp"
 #include "quasar/tune/processors.hpp"
+#include "quasar/tune/self_comparison.hpp"
 
 namespace quasar::cli::commands {
 namespace {
@@ -64,6 +65,9 @@ class Evaluate final : public Command {
     if (const std::string doubt = evaluator.label_doubt(); !doubt.empty())
       std::cerr << "warning: " << printable_name(doubt) << "\n";
     for (const auto& news : negative_ids->news()) std::cerr << "warning: " << printable_name(news) << "\n";
+    if (reference_.empty()) blind_ = tune::blind_without_reference(model, shown(evaluator.head()));
+    if (const std::string doubt = tune::comparison_with_itself(blind_); !doubt.empty())
+      std::cerr << "warning: " << printable_name(doubt) << " (--reference)\n";
     const tune::Processors processors = processors_for(model, options.device.library);
     print(evaluator.head(), options.device, scores, runtime::latency(model, *samples, {}, options.device), to_json(processors));
     if (const std::string why = in_words(processors); !why.empty()) std::cerr << "warning: " << printable_name(why) << "\n";
@@ -90,7 +94,10 @@ class Evaluate final : public Command {
     const std::vector<std::string> names = shown(head);
     Json report{{"model", model_}, {"bytes", bytes_}};
     if (head) report["head"] = to_json(*head);
-    for (const auto& name : names) report["metrics"][name] = report::score_json(name, scores.at(name));
+    for (const auto& name : names) {
+      report["metrics"][name] = report::score_json(name, scores.at(name));
+      if (std::ranges::find(blind_, name) != blind_.end()) report["metrics"][name].erase("word");
+    }
     report["latency_ms"] = {{"median", latency.median_ms}, {"p90", latency.p90_ms}};
     report["judge"] = runtime::facts_of(device);
     report["processors"] = processors;
@@ -116,6 +123,7 @@ class Evaluate final : public Command {
   std::string model_, reference_, data_, decoder_, output_weights_, runtime_ = "onnxruntime";
   uintmax_t bytes_ = 0;  // of the model's files
   std::vector<std::string> metrics_{"parts", "cos"};
+  std::vector<std::string> blind_;  // that would compare a quantized model with itself
   const CLI::Option* metric_ = nullptr;
   bool json_ = false, as_is_ = false;
   OperatorLibraries libraries_;
