@@ -50,6 +50,19 @@ TEST(Commands, MisspeltCommandGetsTheNearest) {
   EXPECT_NE(unlike.err.find("unknown command 'nonsense'; known: auto, completion, "), std::string::npos) << unlike.err;
 }
 
+TEST(Commands, OptionsThatRepeatLeaveTheNextArgument) {
+  const Ran scores = run("evaluate --metric L2 --metric top1 " + digits("digits.onnx") + " --data " + digits("evaluation.npz"));
+  ASSERT_EQ(scores.code, 0) << scores.err;
+  EXPECT_NE(scores.out.find("top1"), std::string::npos);
+  EXPECT_NE(run("search --set n_jobs=1 nowhere.yaml").err.find("cannot read 'nowhere.yaml'"), std::string::npos);
+}
+
+TEST(Commands, AsIsIsForFolders) {
+  const std::string file = digits("evaluation.npz"), words = "--as-is is for folders of pictures";
+  EXPECT_NE(run("evaluate " + digits("digits.onnx") + " --data " + file + " --as-is").err.find(words), std::string::npos);
+  EXPECT_NE(run("search --model " + digits("digits.onnx") + " --calib " + file + " --as-is").err.find(words), std::string::npos);
+}
+
 TEST(Commands, ListsEverythingAsJson) {
   for (const char* kind :
        {"keys", "presets", "schemes", "samplers", "strategies", "metrics", "ranges", "readers", "targets", "stop", "storage"}) {
@@ -189,6 +202,8 @@ TEST(Commands, EvaluateScoresTheHead) {
   const Json chosen = parse_json(run(asked + " --metric L2 --json").out, "stdout");
   EXPECT_EQ(chosen["metrics"].size(), 1U) << chosen["metrics"];
   EXPECT_FALSE(chosen.contains("head"));
+  EXPECT_NE(run(asked + " --decoder yolov8").err.find("--decoder yolov8 is left out: decoder yolov8 expects"), std::string::npos);
+  EXPECT_NE(run(asked + " --decoder yolov8 --metric L2").err.find("none of the metrics counts them"), std::string::npos);
   const Ran alone = run("evaluate " + path + " --data " + digits("evaluation.npz") + " --json");
   EXPECT_NE(alone.err.find("parts, cos, agreement compare it with itself; give the float model as reference (--reference)"),
             std::string::npos)

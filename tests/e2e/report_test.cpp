@@ -263,6 +263,9 @@ TEST_F(OfACopy, ReportIsWrittenInTheFormOfItsName) {
   expect_in(read_file(folder.path() / "report.md"), "| L2 |");
   ASSERT_EQ(report("--format html -o " + (folder.path() / "page.md").string()).code, 0);
   expect_in(read_file(folder.path() / "page.md"), "<!doctype html>");
+  const Ran unknown = report("-o " + (folder.path() / "page.pdf").string());
+  EXPECT_EQ(unknown.code, 1);
+  expect_in(unknown.err, "no form ends in '.pdf'");
   const Ran here = run("report . --format markdown", "cd " + out.string() + " &&");
   expect_in(here.out, "## Quasar: out\n");
 }

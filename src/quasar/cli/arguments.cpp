@@ -35,9 +35,12 @@ void OperatorLibraries::load() const {
 const char* const as_is_help = "folders of pictures: the model takes values of 0 to 255 as they are";
 
 Json data_argument(const std::string& text, bool as_is) {
+  const bool is_folder = text != "random" && std::filesystem::is_directory(text);
+  if (as_is && !is_folder)
+    throw Error("--as-is is for folders of pictures, which '" + text + "' is not; a .yaml file with a reader says `as_is: true`");
   if (text == "random") return text;
   const std::string path = std::filesystem::absolute(text).string();
-  if (as_is && std::filesystem::is_directory(path)) return {{"reader", "images"}, {"path", path}, {"as_is", true}};
+  if (as_is) return {{"reader", "images"}, {"path", path}, {"as_is", true}};
   return path;
 }
 

@@ -15,7 +15,8 @@ class Option;
 namespace quasar::cli {
 
 // DATA on the command line: "random" stays, a path becomes absolute (configurations resolve theirs against their own folder).
-// `as_is`: a folder is one of pictures whose values the model takes as they are (--as-is).
+// `as_is`: a folder is one of pictures whose values the model takes as they are (--as-is). Throws Error for anything else than
+// a folder then.
 Json data_argument(const std::string& text, bool as_is);
 extern const char* const as_is_help;
 

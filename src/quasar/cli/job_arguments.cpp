@@ -1,8 +1,10 @@
 #include "quasar/cli/job_arguments.hpp"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <filesystem>
 
+#include "quasar/base/error.hpp"
 #include "quasar/base/names.hpp"
 #include "quasar/cli/arguments.hpp"
 #include "quasar/job/preset.hpp"
@@ -55,6 +57,20 @@ std::set<std::string> JobArguments::given_files() const {
   return out;
 }
 
+// --as-is holds for those that are folders.
+void JobArguments::add_data(Json& words) const {
+  const std::vector<std::pair<const char*, const std::string*>> options{
+      {"calib_data_reader", &calibration_}, {"eval_data_reader", &evaluation_}, {"holdout_data_reader", &holdout_}};
+  const auto is_folder = [](const auto& option) { return fs::is_directory(*option.second); };
+  if (as_is_ && std::ranges::none_of(options, is_folder))
+    throw Error(
+        "--as-is is for folders of pictures, and none is given (--calib, --eval, --holdout); a .yaml file with a reader says "
+        "`as_is: true`");
+  for (const auto& option : options) {
+    if (!option.second->empty()) words[option.first] = data_argument(*option.second, as_is_ && is_folder(option));
+  }
+}
+
 tune::Job JobArguments::read(const std::function<void(Json&)>& amend) const {
   if (output_dir_ == "-") throw Error("--output-dir is '-', but results are files in a folder; write ./- for one of that name");
   Json words = words_ ? *words_ : config_.empty() ? Json::object() : tune::read_words(config_);
@@ -62,9 +78,7 @@ tune::Job JobArguments::read(const std::function<void(Json&)>& amend) const {
   if (!words.is_object()) throw Error(config_ + ": a configuration must be a mapping, not " + words.dump());
   words = tune::canonical_keys(words);
   if (!model_.empty()) words["model_input"] = fs::absolute(model_).string();
-  if (!calibration_.empty()) words["calib_data_reader"] = data_argument(calibration_, as_is_);
-  if (!evaluation_.empty()) words["eval_data_reader"] = data_argument(evaluation_, as_is_);
-  if (!holdout_.empty()) words["holdout_data_reader"] = data_argument(holdout_, as_is_);
+  add_data(words);
   if (!preset_.empty()) words["preset"] = preset_;
   if (!output_dir_.empty()) words["output_dir"] = fs::absolute(output_dir_).string();
   amend(words);

@@ -33,6 +33,8 @@ class JobArguments {
   bool has_output_dir() const { return !output_dir_.empty(); }
 
  private:
+  void add_data(Json& words) const;
+
   std::string config_, model_, calibration_, evaluation_, holdout_, preset_, output_dir_;
   bool as_is_ = false;
   std::optional<Json> words_;

@@ -101,6 +101,12 @@ Ended run_command(Command& command) {
   }
 }
 
+// An option that may be given several times has one value each time: what follows that is an argument of the command.
+void take_one_value_each(CLI::App& app) {
+  const auto may_repeat = [](const CLI::Option* option) { return !option->get_positional() && option->get_expected_max() > 1; };
+  for (CLI::Option* option : app.get_options(may_repeat)) option->allow_extra_args(false);
+}
+
 Ended run(int argc, char** argv) {
   CLI::App app{"Quasar searches for the best way to quantize an ONNX model.", "quasar"};
   app.set_version_flag("--version", std::string("quasar ") + version() + ", ONNX Runtime " + runtime::version());
@@ -111,6 +117,7 @@ Ended run(int argc, char** argv) {
     const std::string& shown = entry.aliases.empty() ? name : entry.aliases.front();
     commands.emplace_back(app.add_subcommand(shown, entry.help), entry.make(Options()));
     commands.back().second->define(*commands.back().first);
+    take_one_value_each(*commands.back().first);
   }
   try {
     app.parse(argc, argv);

@@ -107,6 +107,21 @@ TEST(Advice, TellsSizesWithoutExponents) {
   EXPECT_TRUE(says(advice_of(result), "larger than float: 102 MB against 100 MB")) << advice_of(result);
 }
 
+// What is said to help helps this model.
+TEST(Advice, OnAModelThatIsNotFaster) {
+  Json result = small_result();
+  result["faster"] = false;
+  result["best"]["time_of_float"] = {{"value", 1.2}};
+  result["best"]["operators"] = {{"quantized", 30}, {"float", 4}};
+  EXPECT_TRUE(says(advice_of(result), "`--set speed_gate=1.02` leaves operators in float")) << advice_of(result);
+  result["best"]["operators"] = {{"quantized", 3}, {"float", 31}};
+  EXPECT_TRUE(says(advice_of(result), "unpack weights of few bits at every run")) << advice_of(result);
+  result["speed_gate"] = {{"planned", 1.26}, {"gated", 1.19}};
+  EXPECT_TRUE(says(advice_of(result), "faster in float are there already")) << advice_of(result);
+  result["best"]["time_of_float"] = {{"value", 7.5}};
+  EXPECT_FALSE(says(advice_of(result), "there already")) << "the gate measured another form than the best model has";
+}
+
 TEST(Advice, OfAStudyAloneSaysWhereMoreIs) {
   Json result = small_result();
   result["best"].erase("bytes");

@@ -64,6 +64,7 @@ class Evaluate final : public Command {
     const eval::Scores scores = reference_.empty() ? evaluator.reference() : evaluator.score(model, 0, options.device);
     if (const std::string doubt = evaluator.label_doubt(); !doubt.empty())
       std::cerr << "warning: " << printable_name(doubt) << "\n";
+    tell_problem(evaluator.head());
     for (const auto& news : negative_ids->news()) std::cerr << "warning: " << printable_name(news) << "\n";
     if (reference_.empty()) blind_ = tune::blind_without_reference(model, shown(evaluator.head()));
     if (const std::string doubt = tune::comparison_with_itself(blind_); !doubt.empty())
@@ -79,6 +80,15 @@ class Evaluate final : public Command {
   static tune::Processors processors_for(const graph::Model& model, runtime::Library library) {
     if (library == runtime::Library::qnn_htp) return {};
     return tune::processors_of(model, library == runtime::Library::openvino ? ops::Kernels::onednn : ops::Kernels::onnxruntime);
+  }
+
+  void tell_problem(const std::optional<eval::Head>& head) const {
+    const auto boxes = [](const std::string& name) { return eval::make_metric(name)->needs_decoder(); };
+    if (!head && !decoder_.empty() && std::ranges::none_of(metrics_, boxes))
+      std::cerr << "warning: --decoder makes boxes, and none of the metrics counts them (mAP does)\n";
+    if (!head || head->problem.empty()) return;
+    const std::string who = decoder_.empty() ? "what the model's head is measured by" : "--decoder " + decoder_;
+    std::cerr << "warning: " << printable_name(who + " is left out: " + head->problem) << "\n";
   }
 
   // The wanted metrics in their order, then the head's.

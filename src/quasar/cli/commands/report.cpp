@@ -64,11 +64,17 @@ class Report final : public Command {
  private:
   static std::string format_by_name(const std::string& file) {
     const std::string end = fs::path(file).extension().string();
-    for (const auto& [ending, format] :
-         {std::pair(".md", "markdown"), {".markdown", "markdown"}, {".csv", "csv"}, {".json", "json"}}) {
+    for (const auto& [ending, format] : {std::pair("", "html"),
+                                         {".html", "html"},
+                                         {".htm", "html"},
+                                         {".md", "markdown"},
+                                         {".markdown", "markdown"},
+                                         {".csv", "csv"},
+                                         {".json", "json"}}) {
       if (end == ending) return format;
     }
-    return "html";
+    if (is_special_file(file)) return "html";
+    throw Error("-o '" + file + "': no form ends in '" + end + "': .html, .md, .csv and .json do; or say --format");
   }
 
   // The page that a search keeps up to date itself, and that an open browser follows.
