@@ -33,7 +33,19 @@ TEST_F(Automatic, SearchesAndLeavesTheConfigurationThatSaysTheSame) {
   const Ran again = run("search " + (out / "search.yaml").string() + " --dry-run --output-dir " + (folder.path() / "2").string());
   ASSERT_EQ(again.code, 0) << again.err;
   EXPECT_EQ(parse_json(again.out, "stdout")["samples"]["calibration"], 40);
-  EXPECT_EQ(automatic("").code, 1) << "the folder holds a search";
+  const Ran used = automatic("");
+  EXPECT_EQ(used.code, 1) << "the folder holds a search";
+  EXPECT_NE(used.err.find("continue it with `quasar search " + (out / "search.yaml").string() + " --resume`"), std::string::npos)
+      << used.err;
+  // Commands about a study take the folder that has it.
+  EXPECT_EQ(run("study list " + out.string()).out, run("study list " + (out / "auto_search.db").string()).out);
+  EXPECT_EQ(run("status " + out.string()).code, 0);
+  const Ran bare = run("status " + folder.path().string());
+  EXPECT_EQ(bare.code, 1);
+  EXPECT_NE(bare.err.find("is a folder without auto_search.db"), std::string::npos) << bare.err;
+  const Ran file = run("report " + (out / "result.json").string() + " --format markdown");
+  EXPECT_EQ(file.code, 1);
+  EXPECT_NE(file.err.find("give the folder of the search, '" + out.string() + "'"), std::string::npos) << file.err;
 }
 
 TEST_F(Automatic, SaysWhatItTakesAndIsCorrectedByOneOption) {
@@ -114,6 +126,7 @@ TEST_F(Automatic, KeysOfTheDataAreTaken) {
 TEST_F(Automatic, MistakesAreTold) {
   EXPECT_NE(automatic("--time 3x").err.find("5m"), std::string::npos);
   EXPECT_NE(automatic("--labels lable").err.find("lable"), std::string::npos);
+  EXPECT_NE(automatic("--dry-run --target cpu").out.find("# target: ort_cpu"), std::string::npos);
   EXPECT_NE(automatic("--metric topp1").err.find("top1"), std::string::npos);
   EXPECT_EQ(automatic("", "nothing.npz").code, 1);
   EXPECT_FALSE(fs::exists(out));
