@@ -120,6 +120,19 @@ TEST_F(Automatic, OfManySamplesSomeAreTaken) {
   EXPECT_EQ(again.code, 0) << again.err;
 }
 
+// A hundredth of the 200 dB that equal outputs have would leave nothing to lose.
+TEST_F(Automatic, OfDecibelsThirtyAreKept) {
+  for (const auto& [metric, loss] : {std::pair("psnr", "170"), {"sqnr", "170"}, {"v1_psnr", "70"}}) {
+    const Ran ran = automatic(std::string("--dry-run --metric ") + metric);
+    ASSERT_EQ(ran.code, 0) << ran.err;
+    for (const std::string& text : {std::string("# goal: at least 30 dB of ") + metric + " (as you say",
+                                    std::string("\"tolerable_loss\": ") + loss, std::string("\"criterion\": \"absolute\"")})
+      EXPECT_NE(ran.out.find(text), std::string::npos) << text << "\n" << ran.out;
+  }
+  const Ran share = automatic("--dry-run --metric psnr --loss 0.8");
+  EXPECT_NE(share.out.find("# goal: lose at most 0.8 of the float model's psnr (as you say"), std::string::npos) << share.out;
+}
+
 // What makes the data readable is known before they are read.
 TEST_F(Automatic, KeysOfTheDataAreTaken) {
   const Ran ran = automatic("--dry-run --set data_reader.limit=30");
