@@ -7,6 +7,7 @@
 #include "quasar/base/error.hpp"
 #include "quasar/graph/load.hpp"
 #include "quasar/inspect/first_search.hpp"
+#include "unit/data/files.hpp"
 
 namespace quasar::e2e {
 namespace {
@@ -131,6 +132,20 @@ TEST_F(Automatic, OfDecibelsThirtyAreKept) {
   }
   const Ran share = automatic("--dry-run --metric psnr --loss 0.8");
   EXPECT_NE(share.out.find("# goal: lose at most 0.8 of the float model's psnr (as you say"), std::string::npos) << share.out;
+}
+
+// Turned or not, pictures of 9 rows are none of 8: what is told is the shape that the user has given.
+TEST_F(Automatic, ArraysAreTurnedWhereTheModelTakesThemSo) {
+  const auto told = [&](int64_t rows) {
+    const fs::path file = folder.path() / "last.npz";
+    const Shape shape{12, rows, 8, 1};
+    data::write_npz(file, {{"image", data::npy_text(shape, std::vector<float>(static_cast<size_t>(12 * rows * 8), 0.5F))}});
+    const Ran ran = run("auto " + digits("digits.onnx") + " " + file.string() + " --dry-run --output-dir " + out.string());
+    return ran.out + ran.err;
+  };
+  EXPECT_NE(told(8).find("# layout: channels come last"), std::string::npos) << told(8);
+  EXPECT_EQ(told(9).find("NHWC"), std::string::npos) << told(9);
+  EXPECT_NE(told(9).find("9,8,1"), std::string::npos) << told(9);
 }
 
 // What makes the data readable is known before they are read.

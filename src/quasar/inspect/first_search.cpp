@@ -57,14 +57,16 @@ std::vector<std::string> arrays_in(const fs::path& npz) {
   return names;
 }
 
-// Whether pictures in the array have their channels last, and the model wants them first.
+// Whether pictures in the array have their channels last, the model wants them first, and takes them so.
 bool has_channels_last(const data::Archive& archive, const std::string& array, const graph::Value& input) {
   const std::string member = array + ".npy";
   if (!input.shape || input.shape->size() != 4 || std::ranges::find(archive.names(), member) == archive.names().end())
     return false;
   const Shape stored = data::NpyArray(archive.open(member), array).shape();
   const int64_t channels = (*input.shape)[1];
-  return channels > 0 && stored.size() == 4 && stored[1] != channels && stored[3] == channels;
+  if (channels <= 0 || stored.size() != 4 || stored[1] == channels || stored[3] != channels) return false;
+  const auto fits = [](int64_t wanted, int64_t size) { return wanted <= 0 || wanted == size; };
+  return fits((*input.shape)[2], stored[1]) && fits((*input.shape)[3], stored[2]);
 }
 
 // Whether a float input is fed from bytes, of whose scale nobody has said anything.
