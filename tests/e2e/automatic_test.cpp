@@ -7,6 +7,7 @@
 #include "quasar/base/error.hpp"
 #include "quasar/graph/load.hpp"
 #include "quasar/inspect/first_search.hpp"
+#include "unit/data/files.hpp"
 
 namespace quasar::e2e {
 namespace {
@@ -29,11 +30,27 @@ TEST_F(Automatic, SearchesAndLeavesTheConfigurationThatSaysTheSame) {
   const Json result = read_json(out / "result.json");
   EXPECT_EQ(result["status"], "ok");
   EXPECT_TRUE(result["best"].contains("metrics"));
+  // What is shown beside each other fits: two medians of runs of 0.05 ms do not.
+  EXPECT_NEAR(result["best"]["latency_ms"]["median"].get<double>(),
+              result["baseline"]["latency_ms"]["median"].get<double>() * result["best"]["time_of_float"]["value"].get<double>(),
+              1e-9);
   EXPECT_TRUE(fs::exists(out / "best.onnx"));
   const Ran again = run("search " + (out / "search.yaml").string() + " --dry-run --output-dir " + (folder.path() / "2").string());
   ASSERT_EQ(again.code, 0) << again.err;
   EXPECT_EQ(parse_json(again.out, "stdout")["samples"]["calibration"], 40);
-  EXPECT_EQ(automatic("").code, 1) << "the folder holds a search";
+  const Ran used = automatic("");
+  EXPECT_EQ(used.code, 1) << "the folder holds a search";
+  EXPECT_NE(used.err.find("continue it with `quasar search " + (out / "search.yaml").string() + " --resume`"), std::string::npos)
+      << used.err;
+  // Commands about a study take the folder that has it.
+  EXPECT_EQ(run("study list " + out.string()).out, run("study list " + (out / "auto_search.db").string()).out);
+  EXPECT_EQ(run("status " + out.string()).code, 0);
+  const Ran bare = run("status " + folder.path().string());
+  EXPECT_EQ(bare.code, 1);
+  EXPECT_NE(bare.err.find("is a folder without auto_search.db"), std::string::npos) << bare.err;
+  const Ran file = run("report " + (out / "result.json").string() + " --format markdown");
+  EXPECT_EQ(file.code, 1);
+  EXPECT_NE(file.err.find("give the folder of the search, '" + out.string() + "'"), std::string::npos) << file.err;
 }
 
 TEST_F(Automatic, SaysWhatItTakesAndIsCorrectedByOneOption) {
@@ -104,6 +121,33 @@ TEST_F(Automatic, OfManySamplesSomeAreTaken) {
   EXPECT_EQ(again.code, 0) << again.err;
 }
 
+// A hundredth of the 200 dB that equal outputs have would leave nothing to lose.
+TEST_F(Automatic, OfDecibelsThirtyAreKept) {
+  for (const auto& [metric, loss] : {std::pair("psnr", "170"), {"sqnr", "170"}, {"v1_psnr", "70"}}) {
+    const Ran ran = automatic(std::string("--dry-run --metric ") + metric);
+    ASSERT_EQ(ran.code, 0) << ran.err;
+    for (const std::string& text : {std::string("# goal: at least 30 dB of ") + metric + " (as you say",
+                                    std::string("\"tolerable_loss\": ") + loss, std::string("\"criterion\": \"absolute\"")})
+      EXPECT_NE(ran.out.find(text), std::string::npos) << text << "\n" << ran.out;
+  }
+  const Ran share = automatic("--dry-run --metric psnr --loss 0.8");
+  EXPECT_NE(share.out.find("# goal: lose at most 0.8 of the float model's psnr (as you say"), std::string::npos) << share.out;
+}
+
+// Turned or not, pictures of 9 rows are none of 8: what is told is the shape that the user has given.
+TEST_F(Automatic, ArraysAreTurnedWhereTheModelTakesThemSo) {
+  const auto told = [&](int64_t rows) {
+    const fs::path file = folder.path() / "last.npz";
+    const Shape shape{12, rows, 8, 1};
+    data::write_npz(file, {{"image", data::npy_text(shape, std::vector<float>(static_cast<size_t>(12 * rows * 8), 0.5F))}});
+    const Ran ran = run("auto " + digits("digits.onnx") + " " + file.string() + " --dry-run --output-dir " + out.string());
+    return ran.out + ran.err;
+  };
+  EXPECT_NE(told(8).find("# layout: channels come last"), std::string::npos) << told(8);
+  EXPECT_EQ(told(9).find("NHWC"), std::string::npos) << told(9);
+  EXPECT_NE(told(9).find("9,8,1"), std::string::npos) << told(9);
+}
+
 // What makes the data readable is known before they are read.
 TEST_F(Automatic, KeysOfTheDataAreTaken) {
   const Ran ran = automatic("--dry-run --set data_reader.limit=30");
@@ -114,6 +158,7 @@ TEST_F(Automatic, KeysOfTheDataAreTaken) {
 TEST_F(Automatic, MistakesAreTold) {
   EXPECT_NE(automatic("--time 3x").err.find("5m"), std::string::npos);
   EXPECT_NE(automatic("--labels lable").err.find("lable"), std::string::npos);
+  EXPECT_NE(automatic("--dry-run --target cpu").out.find("# target: ort_cpu"), std::string::npos);
   EXPECT_NE(automatic("--metric topp1").err.find("top1"), std::string::npos);
   EXPECT_EQ(automatic("", "nothing.npz").code, 1);
   EXPECT_FALSE(fs::exists(out));

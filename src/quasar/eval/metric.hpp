@@ -73,6 +73,9 @@ class QUASAR_API Metric {
   // over samples; its trials are never given up early.
   virtual std::optional<double> best_possible() const { return std::nullopt; }
 
+  // Of a metric in dB the value of equal outputs, of which no share is worth naming; nullopt: it is in another unit.
+  virtual std::optional<double> decibels_of_equal() const { return std::nullopt; }
+
   // The sample's value. Throws Error when outputs or labels are not what the metric is for.
   virtual double of(const Pair& sample, const Context& context) const = 0;
 

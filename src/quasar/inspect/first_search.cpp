@@ -39,6 +39,7 @@ constexpr size_t least_taken = 8, most_taken = 2000, most_calibration = 128;
 constexpr size_t enough_for_holdout = 300;  // samples
 constexpr double usual_loss = 0.01;
 constexpr double usual_distance = 0.1;  // of what "relative" calls good
+constexpr double usual_decibels = 30;   // noise of a thousandth of the signal's power
 
 // Names that arrays of labels usually have.
 bool is_label_name(const std::string& name) {
@@ -56,14 +57,16 @@ std::vector<std::string> arrays_in(const fs::path& npz) {
   return names;
 }
 
-// Whether pictures in the array have their channels last, and the model wants them first.
+// Whether pictures in the array have their channels last, the model wants them first, and takes them so.
 bool has_channels_last(const data::Archive& archive, const std::string& array, const graph::Value& input) {
   const std::string member = array + ".npy";
   if (!input.shape || input.shape->size() != 4 || std::ranges::find(archive.names(), member) == archive.names().end())
     return false;
   const Shape stored = data::NpyArray(archive.open(member), array).shape();
   const int64_t channels = (*input.shape)[1];
-  return channels > 0 && stored.size() == 4 && stored[1] != channels && stored[3] == channels;
+  if (channels <= 0 || stored.size() != 4 || stored[1] == channels || stored[3] != channels) return false;
+  const auto fits = [](int64_t wanted, int64_t size) { return wanted <= 0 || wanted == size; };
+  return fits((*input.shape)[2], stored[1]) && fits((*input.shape)[3], stored[2]);
 }
 
 // Whether a float input is fed from bytes, of whose scale nobody has said anything.
@@ -235,8 +238,10 @@ class Looking {
     const bool is_cosine = metric == "cos";
     const auto made = eval::make_metric(metric);
     if (made->needs_decoder() && !head.decoder.is_null()) out_.words["decoder"] = head.decoder;
-    const bool relative = !is_cosine && made->direction() == Direction::maximize;
+    const std::optional<double> decibels = options_.loss ? std::nullopt : made->decibels_of_equal();
+    const bool relative = !is_cosine && !decibels && made->direction() == Direction::maximize;
     double loss = options_.loss.value_or(metric == "relative" ? usual_distance : usual_loss);
+    if (decibels) loss = *decibels - usual_decibels;
     // Of a metric that counts answers, what fewer than so many of them make up may be chance.
     const bool of_answers =
         !options_.loss && relative && made->is_proportion() && answers_to_lose / static_cast<double>(scored_samples) > usual_loss;
@@ -250,9 +255,10 @@ class Looking {
     out_.words["accuracy_criterion"] = {
         {"criterion", relative && !of_answers ? "relative" : "absolute"}, {"tolerable_loss", loss}, {"metrics", {{metric, 1}}}};
     const bool distance = made->direction() == Direction::minimize;
-    tell(std::string("goal: ") + (distance ? "" : "lose ") + "at most " + in_digits(loss, 4) +
-         (relative && !of_answers ? " of the float model's " : " of ") + metric + " (" + why +
-         "; --metric, --loss); of models that do, the nearest to the float model");
+    const std::string goal = decibels ? "at least " + in_digits(usual_decibels) + " dB of "
+                                      : (distance ? "" : "lose ") + ("at most " + in_digits(loss, 4)) +
+                                            (relative && !of_answers ? " of the float model's " : " of ");
+    tell("goal: " + goal + metric + " (" + why + "; --metric, --loss); of models that do, the nearest to the float model");
   }
 
   // Of an output whose form tells nothing, such as averages of a last convolution: whether its greatest value is the label.

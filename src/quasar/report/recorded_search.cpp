@@ -73,15 +73,15 @@ std::string earlier_search(const fs::path& folder) {
   return "";
 }
 
-void refuse_to_overwrite(const tune::Job& job, const fs::path& configuration) {
+void refuse_to_overwrite(const tune::Job& job, const fs::path& configuration, const std::string& how_to_continue) {
   std::error_code code;
   if (fs::status(job.output.dir / "result.json", code).type() == fs::file_type::none)
     throw Error("output_dir '" + job.output.dir.string() + "' cannot be used: " + code.message());
   check_results(job, configuration);
   if (job.study.load_if_exists) return refuse_to_forget(job);
   if (const std::string name = earlier_search(job.output.dir); !name.empty())
-    throw Error("output_dir '" + job.output.dir.string() + "' holds an earlier search (" + name +
-                "): continue it with --resume (load_study_if_exists: true), or choose another folder");
+    throw Error("output_dir '" + job.output.dir.string() + "' holds an earlier search (" + name + "): continue it with " +
+                how_to_continue + ", or choose another folder");
 }
 
 namespace {

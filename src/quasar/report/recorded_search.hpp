@@ -16,7 +16,8 @@ std::string earlier_search(const std::filesystem::path& folder);
 
 // Throws Error when output_dir holds an earlier search that the job does not continue, or when results would replace what the
 // search reads. `configuration`: the job's file, where it has one.
-void refuse_to_overwrite(const tune::Job& job, const std::filesystem::path& configuration = {});
+void refuse_to_overwrite(const tune::Job& job, const std::filesystem::path& configuration = {},
+                         const std::string& how_to_continue = "--resume (load_study_if_exists: true)");
 
 // Makes output_dir and runs the search; report.html is rewritten meanwhile. In the end result.json and the reports stand beside
 // what tune::search() writes. A search whose best model is poor may go on with strategy repair (tune/rescue.hpp): where that

@@ -289,6 +289,9 @@ std::string database_of(const std::filesystem::path& folder, const Json& result,
 
 Json contents_at(const std::string& place, const std::string& storage, const std::string& study, const Log& log) {
   const std::filesystem::path folder = place;
+  if (folder.extension() == ".json" && std::filesystem::is_regular_file(folder))
+    throw Error("'" + place + "' is a file of results: give the folder of the search, '" +
+                std::filesystem::absolute(folder).parent_path().string() + "', or the database that holds its study");
   if (is_study_address(place)) {
     Json out = contents_in(place, study, "unknown", log);
     out["study_alone"] = true;
@@ -307,6 +310,14 @@ Json contents_at(const std::string& place, const std::string& storage, const std
   Json out = contents_in(database, study.empty() && !result.is_null() ? result.value("study_name", "") : study, if_unsaid, log);
   out["study_alone"] = true;
   return out;
+}
+
+std::string study_address(const std::string& place) {
+  if (place.find("://") != std::string::npos || !std::filesystem::is_directory(place)) return place;
+  const auto file = std::filesystem::path(place) / "auto_search.db";
+  if (std::filesystem::exists(file)) return file.string();
+  throw Error("'" + place +
+              "' is a folder without auto_search.db: give the database that holds the study, as study_storage_db names it");
 }
 
 bool is_study_address(const std::string& place) {

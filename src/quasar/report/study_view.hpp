@@ -33,6 +33,9 @@ Json study_contents(search::Storage& storage, const search::StudyRecord& study, 
 // Whether a search has this output folder now, so that report.html there is its own to write.
 bool is_searched_now(const std::filesystem::path& output_dir);
 
+// The database of a search: that in the folder where `place` is one, else `place`. Throws Error for a folder that has none.
+std::string study_address(const std::string& place);
+
 // Whether it is a study's database: a URL, or a file.
 bool is_study_address(const std::string& place);
 

@@ -136,7 +136,7 @@ void judge_labels(const Judged& judged, Quality& quality) {
     const double lost = rises ? score.value - was : was - score.value;
     const double answers = lost * static_cast<double>(judged.evaluator.samples());
     const bool by_chance = metric->is_proportion() && std::round(answers) < answers_to_lose;
-    if (lost / size <= most_lost || by_chance || is_tolerated(judged, name)) continue;
+    if (excess_over(lost, most_lost * size, was, score.value) <= 0 || by_chance || is_tolerated(judged, name)) continue;
     if (quality.goal.is_null()) {
       const bool relative = size == was;
       quality.goal = {{"criterion", relative ? "relative" : "absolute"},

@@ -40,7 +40,8 @@ std::unique_ptr<search::Racer> racer_of(const Aim& aim, const Named& pruner_keys
   if (study.is_shared() && evaluator.samples() <= most_told) options.told = evaluator.samples();
   if (!aim.tolerance.is_null()) {
     const double sign = options.direction == Direction::minimize ? 1 : -1;
-    options.good_enough = evaluator.reference().at(objective).value + sign * aim.tolerance.get<double>();
+    const double was = evaluator.reference().at(objective).value, bound = was + sign * aim.tolerance.get<double>();
+    options.good_enough = bound + sign * rounding_slack(was, bound);  // as excess_over() has it
   }
   if (spaces.form_times.size() > 1) {
     options.is_spared = [&spaces](const search::Point& point) {

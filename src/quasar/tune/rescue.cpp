@@ -96,16 +96,14 @@ std::optional<Json> kept_in_float(const TuningKeys& keys) {
     });
   };
   Json out = Json::array();
+  const auto says_more = [&](const Json& wishes) { return !std::ranges::all_of(wishes, keeps); };
+  if (says_more(keys.op_types) || says_more(keys.op_names)) return std::nullopt;
   for (const auto& [pattern, wish] : keys.op_types.items()) {
-    if (!keeps(wish)) return std::nullopt;
     const std::regex expression(pattern);
     for (const auto& type : quant::quantizable_types())
       if (std::regex_match(type, expression)) out.push_back({{"op_type", type}});
   }
-  for (const auto& [pattern, wish] : keys.op_names.items()) {
-    if (!keeps(wish)) return std::nullopt;
-    out.push_back({{"regex", pattern}});
-  }
+  for (const auto& [pattern, wish] : keys.op_names.items()) out.push_back({{"regex", pattern}});
   return out;
 }
 
@@ -156,6 +154,7 @@ bool is_rescued(const Job& job) {
 }
 
 Job with_two_thirds(Job job) {
+  if (!kept_in_float(job.tuning)) return job;  // there will be no repair
   if (job.limits.n_trials > 0) job.limits.n_trials = first_share(job.limits.n_trials);
   if (job.limits.exit.max_trials) job.limits.exit.max_trials = first_share(*job.limits.exit.max_trials);
   for (const char* key : {"n_trials", "time_limit"}) {

@@ -12,7 +12,8 @@ namespace quasar::tune {
 // Whether the job is one that goes on: preset cpu_int8_search and quant_level auto, which choose for the user what is tried.
 bool is_rescued(const Job& job);
 
-// The same job with two thirds of its limits on trials and time: the last third is for repair.
+// The same job with two thirds of its limits on trials and time: the last third is for repair. With all of them where the user
+// narrows operators in a way that repair cannot.
 Job with_two_thirds(Job job);
 
 // Why: the best model is poor; it misses the goal that the user gave; quant_level auto met the goal with more than a quarter of

@@ -96,6 +96,10 @@ void measure_speed_of(Winner& winner, const TrialContext& context, const graph::
   winner.speed = {.in_float = runtime::latency_of(times[0]),
                   .of_float = runtime::ratio_of(times[1], times[0]),
                   .counts = context.target.timed_here() || is_in_own_library(context)};
+  // The ratio of neighbouring runs is the surer measure. What stands beside it must not contradict it, as medians of short runs
+  // do.
+  winner.latency.median_ms = winner.speed.in_float.median_ms * winner.speed.of_float.median;
+  winner.latency.p90_ms = std::max(winner.latency.p90_ms, winner.latency.median_ms);
   if (!context.devices.first().is_cpu() || closing.stop.stop_requested()) return;
   constexpr double long_run = 100;  // milliseconds
   const bool has_time = !closing.limit.stop_requested() || winner.speed.in_float.median_ms < long_run;

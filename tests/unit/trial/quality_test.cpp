@@ -172,6 +172,25 @@ TEST(Quality, OneOrTwoAnswersAreLostByChance) {
   EXPECT_TRUE(is_poor(-3)) << "three";
 }
 
+// 0.8 − 0.72 is more than a tenth of 0.8, but not by more than rounding makes of it.
+TEST(Quality, ATenthThatIsLostIsNotMoreThanATenth) {
+  graph::Model original = test::empty_model();
+  original.inputs = {float_value("x", {1, 2})};
+  original.outputs = {float_value("y", {1, 2})};
+  original.nodes = {node("Relu", "act", {"x"}, {"y"})};
+  Job job;
+  job.aim.metrics = {"top1"};
+  job.aim.goals.objectives = {{"top1", Direction::maximize}};
+  const eval::Evaluator evaluator(original, std::make_shared<Rows>(), {.metrics = job.aim.metrics});
+  const auto examination = eval::examine(evaluator, original, original, {});
+  const auto is_poor = [&](double is) {
+    const eval::Scores before{{"token_accuracy", {.value = 0.8}}}, after{{"token_accuracy", {.value = is}}};
+    return quality_of({job.aim, job.words, before, after, evaluator, examination, false, true, ""}).poor();
+  };
+  EXPECT_FALSE(is_poor(0.72));
+  EXPECT_TRUE(is_poor(0.719));
+}
+
 // Less is better: the float model errs in 2 of 16 places, or in 6.
 TEST_F(Qualities, AnErrorRateThatRisesMakesItPoor) {
   job_ = job_with("token_error_rate");

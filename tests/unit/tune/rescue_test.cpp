@@ -90,5 +90,16 @@ TEST(Rescue, WhatTheUserKeepsInFloatStaysThere) {
   EXPECT_EQ(excluded({{"MaxPool", {{"weight", {{"dtype", {"int8"}}}}}}}), Json()) << "exclude has no words for that";
 }
 
+// Where repair cannot run nothing is kept for it.
+TEST(Rescue, OnlyWhatCanBeRepairedKeepsAThirdForIt) {
+  Job job;
+  job.limits.n_trials = 30;
+  EXPECT_EQ(with_two_thirds(job).limits.n_trials, 20);
+  job.tuning.op_types = {{"Conv", {{"weight", {{"dtype", {"fp32"}}}}}}};
+  EXPECT_EQ(with_two_thirds(job).limits.n_trials, 20);
+  job.tuning.op_types = {{"Conv", {{"weight", {{"dtype", {"int8"}}}}}}};
+  EXPECT_EQ(with_two_thirds(job).limits.n_trials, 30);
+}
+
 }  // namespace
 }  // namespace quasar::tune

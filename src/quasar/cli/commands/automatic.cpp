@@ -69,9 +69,13 @@ class Automatic final : public Command {
       return exit_done;
     }
     catch_signals();
-    report::refuse_to_overwrite(job, "");
+    const fs::path written = job.output.dir / "search.yaml";  // by this command, where it was here before
+    if (fs::exists(written))
+      report::refuse_to_overwrite(job, "", "`quasar search " + written.string() + " --resume`");
+    else
+      report::refuse_to_overwrite(job, "");
     fs::create_directories(job.output.dir);
-    write_file(job.output.dir / "search.yaml", file);
+    write_file(written, file);
     return run_search(job, {.quiet = quiet_, .json = json_});
   }
 

@@ -17,7 +17,8 @@ namespace {
 class Status final : public Command {
  public:
   void define(CLI::App& app) override {
-    app.add_option("address", address_, "the database that holds the search's study: postgresql://…, or a file")->required();
+    app.add_option("address", address_, "the database that holds the search's study: postgresql://…, a file, or an output folder")
+        ->required();
     app.add_option("--study", study_, "which study (default: the one that runs)");
     app.add_flag("--watch", watch_, "again every two seconds, until the search has ended");
     app.add_flag("--json", json_, std::string(json_help) + "; with --watch one line each time");
@@ -27,6 +28,7 @@ class Status final : public Command {
   int run() override {
     catch_signals();
     const CancelScope scope(stop_requested());
+    address_ = report::study_address(address_);
     const auto storage = search::open_to_read(address_);
     if (storage == nullptr) throw Error("there is no study in " + without_password(address_));
     storage->tell_to(on_standard_error());

@@ -20,7 +20,8 @@ class Studies final : public Command {
  public:
   void define(CLI::App& app) override {
     app.add_option("action", action_, "list, stop or remove")->required();
-    app.add_option("address", address_, "the database that holds the studies: postgresql://…, or a file")->required();
+    app.add_option("address", address_, "the database that holds the studies: postgresql://…, a file, or an output folder")
+        ->required();
     app.add_option("name", name_, "which study to stop or remove (stop: the one that runs)");
     app.add_flag("--json", json_, json_help);
     app.footer("Example: quasar study stop postgresql://me@server/quasar");
@@ -33,6 +34,7 @@ class Studies final : public Command {
     const auto chosen = std::ranges::find(actions, action_);
     if (chosen == actions.end())
       throw Error("quasar study cannot '" + action_ + "'; known: " + joined(actions) + did_you_mean(action_, actions));
+    address_ = report::study_address(address_);
     const auto readable = search::open_to_read(address_);  // so that nothing is made where there is nothing
     if (readable == nullptr) throw Error("there is no study in " + without_password(address_));
     readable->tell_to(on_standard_error());

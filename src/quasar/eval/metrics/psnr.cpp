@@ -10,6 +10,7 @@ class Psnr : public Metric {
  public:
   Direction direction() const override { return Direction::maximize; }
   std::optional<double> best_possible() const override { return most_decibels; }
+  std::optional<double> decibels_of_equal() const override { return most_decibels; }
   double of(const Pair& x, const Context& context) const override {
     const double range = context.high - context.low;
     return decibels(range * range * static_cast<double>(x.reference.size()), squared_distance(x.reference, x.candidate));

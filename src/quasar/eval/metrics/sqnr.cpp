@@ -9,6 +9,7 @@ class Sqnr : public Metric {
  public:
   Direction direction() const override { return Direction::maximize; }
   std::optional<double> best_possible() const override { return most_decibels; }
+  std::optional<double> decibels_of_equal() const override { return most_decibels; }
   double of(const Pair& x, const Context&) const override {
     return decibels(dot(x.reference, x.reference), squared_distance(x.reference, x.candidate));
   }

@@ -16,7 +16,9 @@ class OrtCpu final : public OnnxRuntimeCpu {
 }  // namespace
 
 Entry<Target> ort_cpu() {
-  return {.help = "ONNX Runtime's CPU provider: what its integer kernels run", .make = make_as<OrtCpu, Target>};
+  return {.help = "ONNX Runtime's CPU provider: what its integer kernels run",
+          .make = make_as<OrtCpu, Target>,
+          .aliases = {"cpu", "CPUExecutionProvider"}};
 }
 
 }  // namespace quasar::quant::targets
