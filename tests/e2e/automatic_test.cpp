@@ -84,6 +84,9 @@ TEST_F(Automatic, OneOfFewAnswersIsNoLoss) {
   for (const char* text : {"# goal: lose at most 0.0224 of top1 (classes and labels; three of 134 answers",
                            "\"tolerable_loss\": 0.0224", "\"criterion\": \"absolute\"", "# set: n_jobs=1, instead of"})
     EXPECT_NE(ran.out.find(text), std::string::npos) << text << "\n" << ran.out;
+  const Ran all = automatic("--dry-run --loss 5");
+  EXPECT_EQ(all.code, 1);
+  EXPECT_NE(all.err.find("--loss 5 would let all of top1 be lost: it is a share, and 5 % are 0.05"), std::string::npos) << all.err;
   EXPECT_NE(automatic("--dry-run --loss 0.01", "calibration.npz").out.find("\"tolerable_loss\": 0.01"), std::string::npos);
 }
 

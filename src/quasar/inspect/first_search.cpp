@@ -240,6 +240,9 @@ class Looking {
     if (made->needs_decoder() && !head.decoder.is_null()) out_.words["decoder"] = head.decoder;
     const std::optional<double> decibels = options_.loss ? std::nullopt : made->decibels_of_equal();
     const bool relative = !is_cosine && !decibels && made->direction() == Direction::maximize;
+    if ((relative || is_cosine) && options_.loss.value_or(0) >= 1)
+      throw Error("--loss " + in_digits(*options_.loss) + " would let all of " + metric +
+                  " be lost: it is a share, and 5 % are 0.05");
     double loss = options_.loss.value_or(metric == "relative" ? usual_distance : usual_loss);
     if (decibels) loss = *decibels - usual_decibels;
     // Of a metric that counts answers, what fewer than so many of them make up may be chance.

@@ -175,7 +175,8 @@ void read_spaces_key(Job& job, const Options& keys, const StrategyFacts& strateg
   // A strategy that makes its own space takes them into it.
   const bool written = keys.has("search_space") || !several.is_null() || !job.spaces[0].empty();
   if (job.spaces[0].is_null())
-    throw Error("search_space is required: write one, or name a preset (" + joined(presets::table().names()) + ")");
+    throw Error("search_space is required: write one, or name a preset, for ONNX Runtime's CPU cpu_int8_search (all: " +
+                joined(presets::table().names()) + ")");
   for (const auto& configuration : keys.json("enqueue")) job.enqueue.push_back(configuration);
   for (Json& space : job.spaces) {
     if (!space.is_object()) throw Error("search_space must be a mapping, not " + space.dump());

@@ -140,6 +140,31 @@ TrialTable table_of(const std::vector<const search::Trial*>& trials, size_t obje
   return table;
 }
 
+// Whether most trials have others that differ from them in this parameter alone, all of the same value: a forest of few rows
+// makes a share of a few per cent of that.
+bool has_no_effect(const TrialTable& table, size_t feature) {
+  struct Alike {
+    std::set<double> choices, values;
+    size_t trials = 0;
+  };
+  std::map<std::vector<double>, Alike> groups;  // by the other parameters
+  for (size_t i = 0; i < table.rows.size(); ++i) {
+    std::vector<double> others = table.rows[i];
+    others.erase(others.begin() + static_cast<std::ptrdiff_t>(feature));
+    Alike& group = groups[others];
+    group.choices.insert(table.rows[i][feature]);
+    group.values.insert(table.values[i]);
+    ++group.trials;
+  }
+  size_t compared = 0;
+  for (const auto& [others, group] : groups) {
+    if (group.choices.size() < 2) continue;
+    if (group.values.size() > 1) return false;
+    compared += group.trials;
+  }
+  return 2 * compared > table.rows.size();
+}
+
 }  // namespace
 
 std::vector<Importance> importance_of(std::span<const search::Trial> trials, const ImportanceOptions& options) {
@@ -150,7 +175,10 @@ std::vector<Importance> importance_of(std::span<const search::Trial> trials, con
   if (valued.size() > options.trials) valued.erase(valued.begin(), valued.end() - static_cast<std::ptrdiff_t>(options.trials));
   if (valued.size() < 4) return {};
   const TrialTable table = table_of(valued, options.objective);
-  const std::vector<double> shares = variance_shares({table.features, table.rows, table.values}, options.trees);
+  std::vector<double> shares = variance_shares({table.features, table.rows, table.values}, options.trees);
+  for (size_t i = 0; i < shares.size(); ++i) {
+    if (has_no_effect(table, i)) shares[i] = 0;
+  }
   double total = 0;
   for (const double share : shares) total += share;
   if (!(total > 0)) return {};

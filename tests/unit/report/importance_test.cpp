@@ -25,6 +25,19 @@ TEST(Importance, OfAnAdditiveFunctionIsItsVariances) {
   EXPECT_LT(share_of(found, "c"), 0.01);
 }
 
+// Eight trials; b changes nothing, and every trial has one that differs from it in b alone.
+TEST(Importance, OfWhatChangesNothingIsNone) {
+  std::vector<search::Trial> trials;
+  const std::vector<double> bytes{65000, 48865, 62104, 78679};
+  for (int i = 0; i < 8; ++i) {
+    const search::Categorical four{{0, 1, 2, 3}}, two{{0, 1}};
+    trials.push_back(complete_trial(i, {{"a", i / 2}, {"b", i % 2}}, {four, two}, bytes[static_cast<size_t>(i / 2)]));
+  }
+  const auto found = importance_of(trials);
+  EXPECT_EQ(share_of(found, "a"), 1);
+  EXPECT_EQ(share_of(found, "b"), 0);
+}
+
 TEST(Importance, SharesAddToOneAndAreTheSameEveryTime) {
   const auto trials = grid_trials();
   const auto first = importance_of(trials), second = importance_of(trials);
