@@ -9,6 +9,7 @@
 #include "quasar/quant/block_tables.hpp"
 #include "quasar/quant/codes/scheme_words.hpp"
 #include "quasar/quant/given_ranges.hpp"
+#include "quasar/quant/half/beyond_half.hpp"
 #include "quasar/quant/half/choose_half.hpp"
 #include "quasar/quant/layer_kinds.hpp"
 #include "quasar/quant/node_plans.hpp"
@@ -109,7 +110,7 @@ class Resolver {
   }
 
  private:
-  // Without the nodes whose grid would lose a part of what they join.
+  // Without the nodes whose grid would lose a part of what they join, or whose numbers a Cast would make infinite.
   Placement settled(const stats::Statistics& seen, WeightMemo* memo) {
     Placement first = place(index_, config_, target_, seen, masked_, memo);
     const Ties ties(index_, first, target_, config_.switches, npu_);
@@ -117,6 +118,7 @@ class Resolver {
     const Ground ground{index_, seen, config_, target_, first, ties, schemes, npu_};
     SharedGrids shared = find_lost_parts(ground);
     lost_parts_ = std::move(shared.notes);
+    shared.left.merge(beyond_half(ground));
     return shared.left.empty() ? std::move(first) : place(index_, config_, target_, seen, masked_, memo, shared.left);
   }
 
