@@ -326,6 +326,12 @@ TEST_F(Strategies, WhatRecipesLeaveInFloatIsListed) {
   }
 }
 
+TEST_F(Strategies, AWrongRegularExpressionIsNamedWithItsKey) {
+  const Ran ran = search("auto", goal("0.1") + "op_type_dict: {\"Conv(\": {weight: {dtype: [fp32]}}}\n");
+  EXPECT_EQ(ran.code, 1);
+  EXPECT_NE(ran.err.find("op_type_dict: 'Conv(' is no regular expression"), std::string::npos) << ran.err;
+}
+
 TEST_F(Strategies, WhatTheTargetLacksIsToldByEveryStrategy) {
   for (const std::string name : {"basic", "random", "tpe", "bayesian", "exhaustive", "sigopt"}) {
     const Ran ran = search(name, goal("0.1") + "op_type_dict: {LSTM: {weight: {dtype: [int8]}}}\n");

@@ -99,9 +99,13 @@ std::optional<Json> kept_in_float(const TuningKeys& keys) {
   const auto says_more = [&](const Json& wishes) { return !std::ranges::all_of(wishes, keeps); };
   if (says_more(keys.op_types) || says_more(keys.op_names)) return std::nullopt;
   for (const auto& [pattern, wish] : keys.op_types.items()) {
-    const std::regex expression(pattern);
-    for (const auto& type : quant::quantizable_types())
-      if (std::regex_match(type, expression)) out.push_back({{"op_type", type}});
+    try {
+      const std::regex expression(pattern);
+      for (const auto& type : quant::quantizable_types())
+        if (std::regex_match(type, expression)) out.push_back({{"op_type", type}});
+    } catch (const std::regex_error&) {  // the search says what is wrong with it
+      return std::nullopt;
+    }
   }
   for (const auto& [pattern, wish] : keys.op_names.items()) out.push_back({{"regex", pattern}});
   return out;
