@@ -48,6 +48,8 @@ class Target {
   virtual size_t most_axes(const graph::Node&, bool /*weighted*/) const { return 0; }
   // Why the node is left in float for what the nodes before it compute; "" when it is not.
   virtual std::string obstacle_before(const graph::Node&, const graph::Index&) const { return ""; }
+  // Whether the operator's border on codes is code 0, whatever the zero point of what it reads.
+  virtual bool pads_with_code_zero(const graph::Node&) const { return false; }
   // Why a weighted sum of these sizes is left in float; "" when it is not.
   virtual std::string obstacle_to_sizes(const graph::Node&, const Sizes&) const { return ""; }
   // Whether a weighted sum and the Add of another value that alone reads it run as one kernel: no pair stands between them, and
@@ -155,6 +157,14 @@ bool keeps_within(const QuantParams& grid, const ops::Bounds& bounds);
 // none.
 using Unfit = std::function<std::string(const Scheme& activation, const Scheme& weight)>;
 std::string first_unfit(const Config& config, const Unfit& unfit);
+
+// Whether an AveragePool counts a border of its own.
+bool counts_border(const graph::Node& node);
+
+// What goes wrong where pads_with_code_zero() holds of such a pool.
+inline constexpr const char* counted_border_is_lost =
+    "it counts its border (count_include_pad), which OpenVINO fills with code 0 instead of the zero point: its values come out "
+    "wrong";
 
 // Throws Error where the target has no use for the configuration: its format, scales that are found at run time, its types.
 void check_taken(const Target& target, const Config& config);
