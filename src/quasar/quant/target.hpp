@@ -120,6 +120,8 @@ class Target {
   virtual bool has_gelu_only() const { return false; }
   // Whether a choice between two constants, as of attention masks, must be between pairs, and a bound of 10⁴ is enough for it.
   virtual bool chooses_on_codes_only() const { return false; }
+  // Whether its compiler may skip a Clip between pairs, so that only the grid behind it clips.
+  virtual bool skips_clips() const { return false; }
   // Whether it divides codes by computed values, wherever these come from.
   virtual bool divides_by_computed() const { return true; }
   // What its files hold to keep ONNX Runtime's optimizer from quantizing what was left in float.
