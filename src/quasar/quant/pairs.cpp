@@ -7,6 +7,7 @@
 #include "quasar/ops/constants.hpp"
 #include "quasar/ops/op.hpp"
 #include "quasar/quant/codes/scheme.hpp"
+#include "quasar/quant/codes/scheme_words.hpp"
 
 namespace quasar::quant {
 
@@ -215,6 +216,15 @@ std::string note_on_codes(const graph::Model& model) {
   if (count == 0) return "";
   return std::to_string(count) + (count == 1 ? " operator" : " operators") +
          " of the model came in codes and stay as they are; the rest is quantized";
+}
+
+bool pads_beyond(const graph::Node& pad, const Pair& before, const graph::Model& model) {
+  if (!pad.is("Pad") || pad.text("mode", "constant") != "constant" || !is_integer(before.type)) return false;
+  const auto value = ops::has_input(pad, 2) ? graph::single_value(pad.inputs[2], model) : std::nullopt;
+  if (!value) return false;
+  const Grid grid = grid_of(before.type, false);
+  const auto end = [&](int64_t code) { return before.scale * static_cast<double>(code - before.zero_point); };
+  return double{*value} > end(grid.high) + before.scale || double{*value} < end(grid.low) - before.scale;
 }
 
 std::optional<Pair> grid_of(const graph::Node& pair, const graph::Index& index) {

@@ -58,6 +58,9 @@ struct NodeFault {
 // Of targets whose values have one scale, and whose weights one or one per output: rules `values` and `weights`.
 PairFault fault_of_scales(const NodeInPairs& at);
 
+// Whether the node is a Pad with a constant that lies more than a step beyond the grid of the pair before it.
+bool pads_beyond(const graph::Node& pad, const Pair& before, const graph::Model& model);
+
 // Every node but Q and DQ themselves that reads a pair, writes one, or has codes of its own; in the model's order. Valid as long
 // as the model.
 std::vector<NodeInPairs> nodes_in_pairs(const graph::Model& model);

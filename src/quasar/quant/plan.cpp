@@ -86,6 +86,8 @@ const char* key_of(WrittenAs form) {
       return "gelus";
     case WrittenAs::choice_on_codes:
       return "choices";
+    case WrittenAs::bound_on_codes:
+      return "bounds";
   }
   return "";
 }

@@ -73,7 +73,10 @@ enum class WrittenAs {
   // Of a Where that chooses between 0 and another constant: both as codes, and a pair behind it. What is beyond ±10⁴ is 10⁴,
   // which
   // is as good as infinite behind the Softmax that reads a mask, and finite in 16 bits.
-  choice_on_codes
+  choice_on_codes,
+  // Of a quantized Clip whose bounds do not have 0 between them: the grid behind, which holds 0, clips at the one that is farther
+  // from 0. The other one becomes a Max or Min with a code of that grid.
+  bound_on_codes
 };
 
 struct Plan {

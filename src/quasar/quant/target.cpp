@@ -44,6 +44,13 @@ bool keeps_within(const QuantParams& grid, const ops::Bounds& bounds) {
   return end(codes.low) >= bounds.low && end(codes.high) <= bounds.high;
 }
 
+bool counts_border(const graph::Node& node) {
+  if (!node.is("AveragePool") || node.integer("count_include_pad", 0) == 0) return false;
+  const std::string automatic = node.text("auto_pad", "NOTSET");
+  if (automatic == "SAME_UPPER" || automatic == "SAME_LOWER") return true;
+  return std::ranges::any_of(node.integers("pads"), [](int64_t size) { return size != 0; });
+}
+
 std::string first_unfit(const Config& config, const Unfit& unfit) {
   const auto of_rule = [&](const LayerRule& rule, const std::string& key) {
     const std::string why = rule.in_float ? "" : unfit(rule.activation, rule.weight);

@@ -48,6 +48,8 @@ class Target {
   virtual size_t most_axes(const graph::Node&, bool /*weighted*/) const { return 0; }
   // Why the node is left in float for what the nodes before it compute; "" when it is not.
   virtual std::string obstacle_before(const graph::Node&, const graph::Index&) const { return ""; }
+  // Whether the operator's border on codes is code 0, whatever the zero point of what it reads.
+  virtual bool pads_with_code_zero(const graph::Node&) const { return false; }
   // Why a weighted sum of these sizes is left in float; "" when it is not.
   virtual std::string obstacle_to_sizes(const graph::Node&, const Sizes&) const { return ""; }
   // Whether a weighted sum and the Add of another value that alone reads it run as one kernel: no pair stands between them, and
@@ -118,6 +120,8 @@ class Target {
   virtual bool has_gelu_only() const { return false; }
   // Whether a choice between two constants, as of attention masks, must be between pairs, and a bound of 10⁴ is enough for it.
   virtual bool chooses_on_codes_only() const { return false; }
+  // Whether its compiler may skip a Clip between pairs, so that only the grid behind it clips.
+  virtual bool skips_clips() const { return false; }
   // Whether it divides codes by computed values, wherever these come from.
   virtual bool divides_by_computed() const { return true; }
   // What its files hold to keep ONNX Runtime's optimizer from quantizing what was left in float.
@@ -155,6 +159,14 @@ bool keeps_within(const QuantParams& grid, const ops::Bounds& bounds);
 // none.
 using Unfit = std::function<std::string(const Scheme& activation, const Scheme& weight)>;
 std::string first_unfit(const Config& config, const Unfit& unfit);
+
+// Whether an AveragePool counts a border of its own.
+bool counts_border(const graph::Node& node);
+
+// What goes wrong where pads_with_code_zero() holds of such a pool.
+inline constexpr const char* counted_border_is_lost =
+    "it counts its border (count_include_pad), which OpenVINO fills with code 0 instead of the zero point: its values come out "
+    "wrong";
 
 // Throws Error where the target has no use for the configuration: its format, scales that are found at run time, its types.
 void check_taken(const Target& target, const Config& config);

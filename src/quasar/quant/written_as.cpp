@@ -7,6 +7,9 @@
 #include <set>
 
 #include "quasar/graph/lookup.hpp"
+#include "quasar/ops/op.hpp"
+#include "quasar/quant/codes/scheme.hpp"
+#include "quasar/quant/pairs.hpp"
 #include "quasar/quant/target.hpp"
 
 namespace quasar::quant {
@@ -175,6 +178,61 @@ void write_choices(graph::Model& model, const std::map<std::string, WrittenAs>& 
   graph::remove_unused(model);
 }
 
+// Of a Clip whose bounds lie on one side of 0; nullopt: they do not.
+std::optional<ops::Bounds> bounds_beside_zero(const graph::Node& node, const graph::Model& model) {
+  if (!node.is("Clip")) return std::nullopt;
+  std::string why;
+  const auto roles = ops::roles_of(node, model, why);
+  return roles && roles->bounds && (roles->bounds->low > 0 || roles->bounds->high < 0) ? roles->bounds : std::nullopt;
+}
+
+// The QuantizeLinear behind the node whose grid clips at the bound that is farther from 0; nullptr: there is none.
+const graph::Node* clipping_pair(const graph::Node& node, const ops::Bounds& bounds, const graph::Index& index) {
+  const auto& readers = index.consumers(node.outputs.front());
+  const auto found = std::ranges::find_if(readers, quantizes);
+  const auto pair = found == readers.end() ? std::nullopt : grid_of(**found, index);
+  if (!pair) return nullptr;
+  const Grid grid = grid_of(pair->type, false);
+  const auto end = [&](int64_t code) { return pair->scale * static_cast<double>(code - pair->zero_point); };
+  const bool clips =
+      bounds.low > 0 ? end(grid.high) <= double{bounds.high} + pair->scale : end(grid.low) >= double{bounds.low} - pair->scale;
+  return clips ? *found : nullptr;
+}
+
+// Behind the pair that the Clip reads, and before the one that it writes.
+void write_bounds(graph::Model& model, const std::map<std::string, WrittenAs>& chosen) {
+  const graph::Model before = model;
+  const graph::Index index(before);
+  graph::Names names(before);
+  model.nodes.clear();
+  for (graph::Node node : before.nodes) {
+    const auto found = chosen.find(node.name);
+    const bool asked = found != chosen.end() && found->second == WrittenAs::bound_on_codes;
+    const auto bounds = asked ? bounds_beside_zero(node, before) : std::nullopt;
+    const graph::Node* const quantize = bounds ? clipping_pair(node, *bounds, index) : nullptr;
+    if (quantize != nullptr) {
+      const Pair pair = *grid_of(*quantize, index);
+      const Grid grid = grid_of(pair.type, false);
+      const double bound = bounds->low > 0 ? bounds->low : bounds->high;
+      const auto code = std::clamp<int64_t>(std::llround(bound / pair.scale) + pair.zero_point, grid.low, grid.high);
+      const std::string codes = names.fresh(node.outputs[0] + "_bound_quantized"),
+                        value = names.fresh(node.outputs[0] + "_bound");
+      model.initializers[codes] = codes_tensor(pair.type, {}, std::array{static_cast<int32_t>(code)});
+      model.nodes.push_back({.name = names.fresh(value + "_DequantizeLinear"),
+                             .op_type = "DequantizeLinear",
+                             .domain = quantize->domain,
+                             .inputs = {codes, quantize->inputs[1], quantize->inputs[2]},
+                             .outputs = {value}});
+      model.nodes.back().inside = node.inside;
+      node.op_type = bounds->low > 0 ? "Max" : "Min";
+      node.inputs = {node.inputs[0], value};
+      node.attributes.clear();
+    }
+    model.nodes.push_back(std::move(node));
+  }
+  graph::remove_unused(model);
+}
+
 // The HardSigmoid of x that alone this Mul multiplies by x; nullptr: it is another product.
 const graph::Node* gate_of(const graph::Node& mul, const graph::Index& index) {
   if (!mul.is("Mul") || mul.inputs.size() != 2) return nullptr;
@@ -253,6 +311,7 @@ std::map<std::string, WrittenAs> written_as(const graph::Index& index, const Tar
   for (const auto& node : index.model().nodes) {
     if (quantized.contains(node.name)) {
       if (node.is("HardSigmoid") && !target.has_hard_sigmoid()) out[node.name] = WrittenAs::clipped_sum;
+      if (target.skips_clips() && bounds_beside_zero(node, index.model())) out[node.name] = WrittenAs::bound_on_codes;
       continue;
     }
     if (target.has_slow_prelu() && node.is("PRelu") && has_small_slopes(node, index.model()))
@@ -275,6 +334,7 @@ void write_as(graph::Model& model, const std::map<std::string, WrittenAs>& chose
   write_larger_of_two(model, chosen);
   write_gelus(model, chosen);
   write_choices(model, chosen);
+  write_bounds(model, chosen);
 }
 
 }  // namespace quasar::quant

@@ -179,6 +179,46 @@ TEST(OpenVinoTarget, TheCheckerNamesWhatFallsOutOfIntegers) {
   EXPECT_EQ(faults_of(written(separable(), plan_of(separable(), codes, "ort_cpu"))).at("Conv_0"), "pairs");
 }
 
+// Conv, Relu if it is asked for, AveragePool, Conv.
+graph::Model with_padded_pool(bool rectified, const std::vector<graph::Attribute>& border) {
+  Builder b;
+  auto x = b.conv(b.input("x", {1, 4, 8, 8}), 4, 4, 3);
+  if (rectified) x = b.node("Relu", {x});
+  std::vector<graph::Attribute> attributes{{"kernel_shape", std::vector<int64_t>{3, 3}}};
+  attributes.insert(attributes.end(), border.begin(), border.end());
+  return b.finish({b.conv(b.node("AveragePool", {x}, attributes), 4, 4, 3)});
+}
+
+TEST(OpenVinoTarget, APoolThatCountsItsBorderWantsCodeZeroToBeZero) {
+  const graph::Attribute ones{"pads", std::vector<int64_t>{1, 1, 1, 1}}, none{"pads", std::vector<int64_t>{0, 0, 0, 0}},
+      same{"auto_pad", std::string("SAME_UPPER")}, counts{"count_include_pad", int64_t{1}};
+  Config centred = usual();
+  centred.activation.type = DataType::int8;
+  centred.activation.symmetric = true;
+  Config joined = usual();
+  joined.switches["AlignConcat"] = true;
+  for (const char* target : {"openvino", "openvino_npu"}) {
+    const auto in_codes = [&](const graph::Model& model, const Config& config) {
+      const graph::Model made = apply(model, plan_of(model, config, target));
+      EXPECT_TRUE(targets::table().make(target)->faults(made, {}).empty()) << target;
+      return plan_of(model, config, target).nodes.contains("AveragePool_0");
+    };
+    for (const auto& padding : {ones, same}) {
+      EXPECT_FALSE(in_codes(with_padded_pool(false, {padding, counts}), usual())) << target;
+      EXPECT_TRUE(in_codes(with_padded_pool(false, {padding, counts}), centred)) << target;
+      EXPECT_TRUE(in_codes(with_padded_pool(true, {padding, counts}), usual())) << target;
+      EXPECT_FALSE(in_codes(with_padded_pool(true, {padding, counts}), joined)) << target;
+      EXPECT_TRUE(in_codes(with_padded_pool(false, {padding}), usual())) << target;
+    }
+    EXPECT_TRUE(in_codes(with_padded_pool(false, {none, counts}), usual())) << target;
+    const graph::Model model = with_padded_pool(false, {ones, counts});
+    const auto faults = targets::table().make(target)->faults(apply(model, plan_of(model, usual(), "generic")), {});
+    const bool named =
+        std::ranges::any_of(faults, [](const NodeFault& one) { return one.node == "AveragePool_0" && one.fault.rule == "pad"; });
+    EXPECT_TRUE(named) << target;
+  }
+}
+
 TEST(OpenVinoTarget, TheCheckerNamesASliceThatTakesEverything) {
   Builder b;
   const auto x = b.conv(b.input("x", {1, 4, 8, 8}), 4, 4, 3);

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <tuple>
 
 #include "executed.hpp"
 #include "made_up_statistics.hpp"
@@ -141,6 +142,81 @@ TEST(QnnHtpTarget, TheCheckerNamesWhatFallsOutOrComesOutWrong) {
   EXPECT_EQ(htp_faults_of(good, values).at("Add_0"), "axes");
 }
 
+// ‖y − ŷ‖ / ‖y‖ of the first output on a sample.
+double distance_to_float(const graph::Model& model, const graph::Model& made) {
+  const auto sample = random_samples(model, 1).front();
+  const Tensor y = runtime::Session(model).run(sample)[0], found = runtime::Session(made).run(sample)[0];
+  double error = 0, all = 0;
+  for (size_t i = 0; i < y.count(); i++) {
+    error += std::pow(double{y.as<float>()[i]} - double{found.as<float>()[i]}, 2);
+    all += std::pow(double{y.as<float>()[i]}, 2);
+  }
+  return std::sqrt(error / all);
+}
+
+size_t operators_of(const graph::Model& model, const std::string& type) {
+  return static_cast<size_t>(std::ranges::count(model.nodes, type, &graph::Node::op_type));
+}
+
+std::string number(Builder& b, float value) {
+  return b.constant(Tensor::scalar(value));
+}
+
+// Conv, Clip between these bounds, Conv; or an Add of what the first one reads between them.
+graph::Model with_clip(float low, float high, bool added = false) {
+  Builder b;
+  const auto x = b.input("x", {1, 4, 8, 8});
+  auto y = b.conv(x, 4, 4, 3);
+  if (added) y = b.node("Add", {y, x});
+  return b.finish({b.conv(b.node("Clip", {y, number(b, low), number(b, high)}), 4, 4, 3)});
+}
+
+Plan plan_of_samples(const graph::Model& model, DataType type, const std::string& target = qnn_htp) {
+  return resolve(model, observe(model, random_samples(model, 4)), usual_of_htp(type), *targets::table().make(target));
+}
+
+// That the simulator clips so: Conv, Clip(0.3, 0.9), Conv had a distance of 0.39 from float, and has 0.01 (2026-11-29).
+TEST(QnnHtpTarget, ABoundThatNoGridEndsAtIsAMaxOrMinOnCodes) {
+  for (const DataType type : {DataType::uint8, DataType::uint16}) {
+    for (const bool added : {false, true}) {
+      for (const auto& [low, high, written_type] : {std::tuple{0.3F, 0.9F, "Max"}, {-0.5F, -0.1F, "Min"}}) {
+        const graph::Model model = with_clip(low, high, added), made = written(model, plan_of_samples(model, type));
+        EXPECT_EQ(operators_of(made, "Clip"), 0U);
+        ASSERT_EQ(operators_of(made, written_type), 1U);
+        EXPECT_TRUE(htp_faults_of(made).empty());
+        EXPECT_LT(distance_to_float(model, made), 0.03);
+        const graph::Model as_it_was = apply(model, plan_of_samples(model, type));
+        EXPECT_EQ(htp_faults_of(as_it_was), (std::map<std::string, std::string>{{"Clip_0", "clip"}}));
+      }
+    }
+  }
+}
+
+// Rounding of the zero point carries an end beyond its bound by less than a step: the simulator clips there all the same.
+TEST(QnnHtpTarget, ABoundThatTheGridMissesByLessThanAStepIsKept) {
+  const graph::Model model = with_clip(-0.5F, 0.5F), made = written(model, plan_of_samples(model, DataType::uint8));
+  EXPECT_TRUE(htp_faults_of(made).empty());
+  EXPECT_EQ(operators_of(made, "Clip"), 1U);
+}
+
+// The simulator's border was wrong in both widths (distance 0.19), and right behind two Neg (2026-11-29).
+TEST(QnnHtpTarget, ABorderBeyondTheGridIsPaddedInFloat) {
+  for (const DataType type : {DataType::uint8, DataType::uint16}) {
+    for (const float border : {50.0F, -50.0F, 0.1F}) {
+      Builder b;
+      const auto x = b.conv(b.input("x", {1, 4, 8, 8}), 4, 4, 3);
+      const auto sizes = b.constant(Tensor::of<int64_t>({8}, {0, 0, 1, 1, 0, 0, 1, 1}));
+      const graph::Model model = b.finish({b.conv(b.node("Pad", {x, sizes, number(b, border)}), 4, 4, 3)});
+      const graph::Model made = written(model, plan_of_samples(model, type));
+      EXPECT_EQ(operators_of(made, "Neg"), border == 0.1F ? 0U : 2U) << border;
+      EXPECT_TRUE(htp_faults_of(made).empty()) << border;
+      Plan unguarded = plan_of_samples(model, type);
+      unguarded.float_guard = FloatGuard::none;
+      EXPECT_EQ(htp_faults_of(apply(model, unguarded)).contains("Pad_0"), border != 0.1F) << border;
+    }
+  }
+}
+
 TEST(QnnHtpTarget, TheCheckerNamesAPadBetweenAMaxPoolInFloatAndAPair) {
   Builder b;
   const auto pooled = b.node("MaxPool", {b.input("x", {1, 4, 8, 8})}, {{"kernel_shape", std::vector<int64_t>{2, 2}}});
@@ -149,10 +225,6 @@ TEST(QnnHtpTarget, TheCheckerNamesAPadBetweenAMaxPoolInFloatAndAPair) {
   const Plan plan = plan_of(model, usual_of_htp(), qnn_htp);
   ASSERT_FALSE(plan.nodes.contains("MaxPool_0"));
   EXPECT_EQ(htp_faults_of(apply(model, plan)), (std::map<std::string, std::string>{{"Pad_0", "float"}}));
-}
-
-std::string number(Builder& b, float value) {
-  return b.constant(Tensor::scalar(value));
 }
 
 // x · (1 + erf(x / √2)) / 2 between products, the half before x, before the sum, or behind.
@@ -169,22 +241,6 @@ graph::Model with_gelu_in_parts(int half_at, float root = 1.41421356F) {
 
 Plan observed_plan_of(const graph::Model& model, const std::string& target) {
   return resolve(model, observe(model, random_samples(model, 4)), usual_of_htp(), *targets::table().make(target));
-}
-
-// ‖y − ŷ‖ / ‖y‖ of the first output on a sample.
-double distance_to_float(const graph::Model& model, const graph::Model& made) {
-  const auto sample = random_samples(model, 1).front();
-  const Tensor y = runtime::Session(model).run(sample)[0], found = runtime::Session(made).run(sample)[0];
-  double error = 0, all = 0;
-  for (size_t i = 0; i < y.count(); i++) {
-    error += std::pow(double{y.as<float>()[i]} - double{found.as<float>()[i]}, 2);
-    all += std::pow(double{y.as<float>()[i]}, 2);
-  }
-  return std::sqrt(error / all);
-}
-
-size_t operators_of(const graph::Model& model, const std::string& type) {
-  return static_cast<size_t>(std::ranges::count(model.nodes, type, &graph::Node::op_type));
 }
 
 TEST(QnnHtpTarget, AGeluInPartsIsWrittenAsOneBetweenPairs) {

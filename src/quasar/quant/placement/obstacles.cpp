@@ -5,6 +5,7 @@
 #include "quasar/ops/parts_of_functions.hpp"
 #include "quasar/quant/config/fixed_shapes.hpp"
 #include "quasar/quant/given_ranges.hpp"
+#include "quasar/quant/pairs.hpp"
 #include "quasar/quant/placement/attention_masks.hpp"
 #include "quasar/quant/placement/four_bit_values.hpp"
 #include "quasar/quant/placement/integer_softmax.hpp"
@@ -34,6 +35,7 @@ std::string Obstacles::to(const graph::Node& node, const ops::Roles& roles) {
 std::string Obstacles::of_values(const graph::Node& node, const ops::Roles& roles) {
   if (std::string why = unseen(node, roles); !why.empty()) return why;
   if (std::string why = barrier(node, roles); !why.empty()) return why;
+  if (std::string why = shifted_border(node, roles); !why.empty()) return why;
   if (std::string why = too_few_bits(node, roles); !why.empty()) return why;
   return softmax_obstacle(node);
 }
@@ -89,6 +91,34 @@ std::string Obstacles::absurd_constant(const graph::Node& node, const ops::Roles
       return "its constant '" + node.inputs[input] + "' holds huge or infinite numbers: no grid does";
   }
   return "";
+}
+
+// "": code 0 is the zero point of what it reads, for certain, or its border has that code.
+std::string Obstacles::shifted_border(const graph::Node& node, const ops::Roles& roles) const {
+  const Scheme& scheme = context_.activation_of(node);
+  if (!is_integer(scheme.type) || !context_.target.pads_with_code_zero(node)) return "";
+  const bool has_sign = scheme.type == DataType::int8 || scheme.type == DataType::int16;
+  const auto joins = [this](const graph::Node& one) { return context_.target.unifies(one); };
+  const bool apart = !context_.on("AlignConcat") && std::ranges::none_of(context_.model().nodes, joins);
+  if (scheme.symmetric ? has_sign : !has_sign && apart && is_never_negative(node.inputs[roles.activations.front()])) return "";
+  return "it counts its border (count_include_pad), which the target pads with code 0 instead of the zero point";
+}
+
+// Whether Relu or the like wrote it, or what moves or joins such values, and no other values have its grid.
+bool Obstacles::is_never_negative(const std::string& value) const {
+  const graph::Node* const writer = context_.index.producer(value);
+  if (writer == nullptr || context_.config.tensors.contains(value) || pair_of(value, context_.index)) return false;
+  const auto seen = context_.seen.find(value);
+  if (seen != context_.seen.end() && seen->second.given) return false;
+  if (writer->is("Relu") || writer->is("Sigmoid") || writer->is("Softmax")) return true;
+  std::string why;
+  const auto roles = ops::roles_of(*writer, context_.model(), why);
+  if (roles && roles->bounds) return roles->bounds->low >= 0;
+  const bool moved = roles && roles->kind == ops::Kind::movement && !writer->is("Pad");
+  if (!moved && !writer->is("Concat")) return false;
+  const size_t sources = moved ? 1 : writer->inputs.size();
+  return std::all_of(writer->inputs.begin(), writer->inputs.begin() + static_cast<std::ptrdiff_t>(sources),
+                     [this](const std::string& input) { return is_never_negative(input); });
 }
 
 // "": its values have more bits, or can have so few.

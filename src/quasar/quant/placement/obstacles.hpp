@@ -26,6 +26,8 @@ class Obstacles {
   std::string unseen(const graph::Node& node, const ops::Roles& roles) const;
   std::string barrier(const graph::Node& node, const ops::Roles& roles) const;
   std::string absurd_constant(const graph::Node& node, const ops::Roles& roles) const;
+  std::string shifted_border(const graph::Node& node, const ops::Roles& roles) const;
+  bool is_never_negative(const std::string& value) const;
   std::string too_few_bits(const graph::Node& node, const ops::Roles& roles) const;
   std::string too_many_axes(const graph::Node& node, const ops::Roles& roles) const;
   std::string unfit_sizes(const graph::Node& node, const ops::Roles& roles) const;

@@ -106,6 +106,7 @@ class OpenVinoNpu final : public Target {
     return weights ? unfit_for_npu(config.activation, scheme) : unfit_for_npu(scheme, config.weight);
   }
 
+  bool pads_with_code_zero(const graph::Node& node) const override { return counts_border(node); }
   DataType wide_type() const override { return DataType::uint16; }
 
   bool absorbs(const ops::Bounds&, const QuantParams&) const override { return true; }
@@ -147,6 +148,8 @@ class OpenVinoNpu final : public Target {
     if (at.output && !is_npu_value(at.output->type)) return unfit(*at.output);
     if (PairFault scales = fault_of_scales(at); !scales.rule.empty()) return scales;
     if (is_one_in(npu_sums, node)) return fault_of_npu_sum(at);
+    if (counts_border(node) && at.output && at.inputs.front() && !at.inputs.front()->zero_based)
+      return {"pad", counted_border_is_lost};
     return !is_one_in(npu_others, node) && !is_one_in(npu_joins, node) && only_rounds(at)
                ? PairFault{"float", node.op_type + " runs in float16: the pairs around it only round what it reads and writes"}
                : PairFault();

@@ -6,6 +6,7 @@
 
 #include "quasar/quant/codes/scheme.hpp"
 #include "quasar/quant/onnxruntime_kernels.hpp"
+#include "quasar/quant/pairs.hpp"
 
 namespace quasar::quant {
 namespace {
@@ -91,7 +92,8 @@ class Keeping {
     const bool folds = weighted && pair != nullptr && pair->op_type == "DequantizeLinear" &&
                        index.model().initializer(node.inputs[1]) == nullptr && is_constant(node.inputs[1], index);
     if (for_npu_ && node.is("Where")) return;  // its compiler has none in float
-    if (!folds && (!computes_in_codes(node) || !stands_between_codes(node, index))) return;
+    const bool pads = for_npu_ && loses_border(node, index);
+    if (!folds && !pads && (!computes_in_codes(node) || !stands_between_codes(node, index))) return;
     const auto [first, last] = value_inputs(node);
     size_t copied = first;
     while (copied + 1 < last && is_constant(node.inputs[copied], index)) copied++;
@@ -99,6 +101,13 @@ class Keeping {
     const std::string own = names_.fresh(node.name + "_input");
     copy(node.name, input, own);
     input = own;
+  }
+
+  // Between pairs it would run on codes, of which none means what it pads with.
+  static bool loses_border(const graph::Node& node, const graph::Index& index) {
+    const graph::Node* const pair = node.is("Pad") ? index.producer(node.inputs.front()) : nullptr;
+    const auto grid = dequantizes(pair) ? grid_of(*pair, index) : std::nullopt;
+    return grid && pads_beyond(node, *grid, index.model());
   }
 
   // Nothing before it is in codes, but what reads it.
