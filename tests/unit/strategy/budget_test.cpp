@@ -3,7 +3,7 @@
 
 #include "quasar/job/precision.hpp"
 #include "quasar/search/models/integer_program.hpp"
-#include "quasar/strategy/budget/choices.hpp"
+#include "quasar/strategy/budget/costs.hpp"
 #include "unit/tune/made_up_trials.hpp"
 
 namespace quasar::tune {
@@ -215,6 +215,34 @@ TEST_F(Budgets, BelowTheSmallestModelAreRefusedWithTheBounds) {
   EXPECT_EQ(refusal(five_groups(0.9)), "");
 }
 
+// Small operators and such without weights are smaller in float than with pairs.
+TEST_F(Budgets, TheSmallestModelIsNotThatOfTheFewestBits) {
+  Json words = five_groups(1.0);
+  words["budget"] = {{"bytes", 1.0}};
+  const RealTrials all(words);
+  const BudgetChoices choices = all.choices();
+  const BudgetModels models = models_of(all.trials.trial_context());
+  const auto bytes = [&](const Assignment& one) {
+    return bytes_at(choices.point_of(one), models.space, models.variants, models.target);
+  };
+  const BoundedCost estimate = bytes_of_assignments(models, choices);
+  const SmallestModel smallest = smallest_model(models, choices, estimate);
+  EXPECT_LT(smallest.bytes, 0.98 * bytes(choices.fewest_bits()));
+  EXPECT_EQ(smallest.bytes, bytes(smallest.assignment));
+  EXPECT_EQ(smallest.least, smallest.bytes);
+  EXPECT_NEAR(estimate.of(smallest.assignment), smallest.bytes, 0.02 * smallest.bytes);
+  const auto within = [&](double most) {
+    words["budget"]["bytes"] = std::to_string(static_cast<int64_t>(most)) + " bytes";
+    return words;
+  };
+  EXPECT_NE(refusal(within(smallest.bytes - 1)), "");
+  ASSERT_EQ(refusal(within(smallest.bytes)), "");
+  RealTrials trials(within(smallest.bytes));
+  const Finding finding = trials.run();
+  ASSERT_TRUE(finding.winner) << finding.result.reason;
+  EXPECT_EQ(trials.at(trials.trials.study.at(*finding.winner).point).at("bytes"), smallest.bytes);
+}
+
 TEST_F(Budgets, OfMoreTimeThanFloatTakesAreRefused) {
   Json words = five_groups(0.9);
   words["budget"]["latency"] = "2 ms";
@@ -254,7 +282,7 @@ TEST_F(Budgets, SpeakOfGroupsThatTheirWordsName) {
   const RealTrials trials(five_groups(0.9));
   const BudgetChoices choices = trials.choices();
   EXPECT_EQ(choices.in_words(choices.all_in(quantized)), "all in 8 bits");
-  EXPECT_NE(choices.in_words(choices.smallest()).find(" in int4"), std::string::npos);
+  EXPECT_NE(choices.in_words(choices.fewest_bits()).find(" in int4"), std::string::npos);
   EXPECT_EQ(choices.point_of(choices.all_in(quantized)), choices.base());
   for (const auto& [first, second] : choices.groups().neighbours) EXPECT_LT(first, second);
 }

@@ -171,4 +171,14 @@ std::optional<BestAssignment> best_assignment(const AssignmentProblem& problem, 
   return writing.solve(seconds);
 }
 
+std::optional<Assignment> cheapest_assignment(const AssignmentProblem& problem, size_t cost) {
+  constexpr double most_seconds = 5;
+  AssignmentProblem least = problem;
+  least.least = cost;
+  least.most_loss = HUGE_VAL;
+  for (BoundedCost& other : least.costs) other.most = HUGE_VAL;
+  const auto found = best_assignment(least, {}, most_seconds);
+  return found ? std::optional(found->assignment) : std::nullopt;
+}
+
 }  // namespace quasar::tune

@@ -68,4 +68,7 @@ struct BestAssignment {
 std::optional<BestAssignment> best_assignment(const AssignmentProblem& problem, std::span<const Assignment> excluded,
                                               double seconds = 20);
 
+// The one with the least of a cost, whatever is lost and whatever others take; nullopt: the solver found none.
+std::optional<Assignment> cheapest_assignment(const AssignmentProblem& problem, size_t cost);
+
 }  // namespace quasar::tune

@@ -40,7 +40,7 @@ Assignment BudgetChoices::all_in(const std::string& precision) const {
   return out;
 }
 
-Assignment BudgetChoices::smallest() const {
+Assignment BudgetChoices::fewest_bits() const {
   return Assignment(own_.size(), 0);
 }
 

@@ -26,8 +26,9 @@ class BudgetChoices {
 
   // Every group in this precision; one that cannot have it is quantized.
   Assignment all_in(const std::string& precision) const;
-  // Each group in the first precision of precisions() that it can have: the one with the fewest bits.
-  Assignment smallest() const;
+  // Each group in the first precision of precisions() that it can have. Not always the smallest model: what is small or has no
+  // weights may need more bytes for scales than it saves.
+  Assignment fewest_bits() const;
   // The space's default configuration, or the one that was chosen instead, with these precisions.
   search::Point point_of(const Assignment& assignment) const;
   // Operators that are not in 8 bits, and in what instead: "2 int4, 3 float32".

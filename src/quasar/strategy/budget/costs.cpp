@@ -31,85 +31,149 @@ struct Written {
   double bytes = 0;
 };
 
-void write(const StrategyContext& context, const BudgetChoices& choices, std::vector<Written>& models) {
-  const TrialContext& trials = *context.trial_context;
+double bytes_as_written(const BudgetModels& models, const BudgetChoices& choices, const Assignment& assignment) {
+  return bytes_at(choices.point_of(assignment), models.space, models.variants, models.target);
+}
+
+void write(const BudgetModels& models, const BudgetChoices& choices, std::vector<Written>& changed) {
   const Assignment base = choices.all_in(quantized);
-  parallel_for(models.size(), 0, [&](size_t i) {
+  parallel_for(changed.size(), 0, [&](size_t i) {
     Assignment assignment = base;
-    for (const auto& [group, choice] : models[i].changes) assignment[group] = choice;
-    models[i].bytes = bytes_at(choices.point_of(assignment), trials.space, trials.variants, trials.target);
+    for (const auto& [group, choice] : changed[i].changes) assignment[group] = choice;
+    changed[i].bytes = bytes_as_written(models, choices, assignment);
   });
 }
 
-void measure_singles(const StrategyContext& context, const BudgetChoices& choices, InParts& to) {
-  std::vector<Written> models{{.changes = {}}};
+void measure_singles(const BudgetModels& models, const BudgetChoices& choices, InParts& to) {
+  std::vector<Written> changed{{.changes = {}}};
   const Assignment base = choices.all_in(quantized);
   for (size_t g = 0; g < base.size(); g++) {
     for (size_t p = 0; p < choices.own(g).size(); p++) {
-      if (p != base[g]) models.push_back({.changes = {{g, p}}});
+      if (p != base[g]) changed.push_back({.changes = {{g, p}}});
     }
   }
-  write(context, choices, models);
-  to.constant = models.front().bytes;
-  for (size_t i = 1; i < models.size(); i++) {
-    const auto [group, choice] = models[i].changes.front();
-    to.single[group][choice] = models[i].bytes - to.constant;
+  write(models, choices, changed);
+  to.constant = changed.front().bytes;
+  for (size_t i = 1; i < changed.size(); i++) {
+    const auto [group, choice] = changed[i].changes.front();
+    to.single[group][choice] = changed[i].bytes - to.constant;
   }
 }
 
-void measure_pairs(const StrategyContext& context, const BudgetChoices& choices, InParts& to) {
-  std::vector<Written> models;
+void measure_pairs(const BudgetModels& models, const BudgetChoices& choices, InParts& to) {
+  std::vector<Written> changed;
   const Assignment base = choices.all_in(quantized);
   for (const auto& [g, h] : choices.groups().neighbours) {
     for (size_t p = 0; p < choices.own(g).size(); p++) {
       for (size_t q = 0; q < choices.own(h).size(); q++) {
-        if (p != base[g] && q != base[h]) models.push_back({.changes = {{g, p}, {h, q}}});
+        if (p != base[g] && q != base[h]) changed.push_back({.changes = {{g, p}, {h, q}}});
       }
     }
   }
-  write(context, choices, models);
-  for (const Written& model : models) {
-    const auto [g, p] = model.changes.front();
-    const auto [h, q] = model.changes.back();
+  write(models, choices, changed);
+  for (const Written& one : changed) {
+    const auto [g, p] = one.changes.front();
+    const auto [h, q] = one.changes.back();
     auto& pair = to.pairs[{g, h}];
     pair.resize(choices.own(g).size(), std::vector<double>(choices.own(h).size()));
-    pair[p][q] = model.bytes - to.constant - to.single[g][p] - to.single[h][q];
+    pair[p][q] = one.bytes - to.constant - to.single[g][p] - to.single[h][q];
   }
 }
 
-double bits_in(const std::string& precision) {
-  return precision == "int4" ? 4 : precision == float16 ? 16 : precision == in_float ? 32 : 8;
+// Bytes of the weights alone, [group][precision]: as many bits as the plans of models in one precision have for them.
+std::vector<std::vector<double>> bytes_of_weights(const BudgetModels& models, const BudgetChoices& choices) {
+  std::vector<std::vector<double>> out = nothing(choices).single;
+  const graph::Index index(models.model);
+  for (const Rung& precision : choices.precisions()) {
+    quant::Config config = quant::parse_config(words_of(models.space, choices.point_of(choices.all_in(precision.name))));
+    config.rounding = {};
+    const quant::Plan plan = models.variants.plan(config, models.target);
+    std::set<const Tensor*> counted;  // layers may share one
+    for (size_t g = 0; g < out.size(); g++) {
+      size_t p = 0;
+      while (p < out[g].size() && choices.name_of(g, p) != precision.name) p++;
+      for (const auto& name : choices.groups().nodes[g]) {
+        std::string why;
+        const auto roles = ops::roles_of(*index.node(name), models.model, why);
+        const Tensor* constant =
+            roles && roles->weight ? models.model.initializer(index.node(name)->inputs[roles->weight->input]) : nullptr;
+        if (p == out[g].size() || constant == nullptr || !counted.insert(constant).second) continue;
+        const auto planned = plan.nodes.find(name);
+        const bool in_codes = planned != plan.nodes.end() && planned->second.weight;
+        const size_t bits = in_codes ? bits_of(planned->second.weight->params.type) : precision.name == float16 ? 16 : 32;
+        out[g][p] += static_cast<double>(constant->count() * bits) / 8;
+      }
+    }
+  }
+  return out;
 }
 
-void count_weights(const StrategyContext& context, const BudgetChoices& choices, InParts& to) {
-  const TrialContext& trials = *context.trial_context;
-  to.constant = bytes_at(choices.point_of(choices.all_in(quantized)), trials.space, trials.variants, trials.target);
-  const graph::Index index(trials.model);
-  std::set<const Tensor*> counted;  // layers may share one
+void count_weights(const BudgetModels& models, const BudgetChoices& choices, InParts& to) {
+  const Assignment base = choices.all_in(quantized);
+  to.constant = bytes_as_written(models, choices, base);
+  const auto weights = bytes_of_weights(models, choices);
   for (size_t g = 0; g < to.single.size(); g++) {
-    double weights = 0;
-    for (const auto& name : choices.groups().nodes[g]) {
-      std::string why;
-      const auto roles = ops::roles_of(*index.node(name), trials.model, why);
-      const Tensor* constant =
-          roles && roles->weight ? trials.model.initializer(index.node(name)->inputs[roles->weight->input]) : nullptr;
-      if (constant != nullptr && counted.insert(constant).second) weights += static_cast<double>(constant->count());
+    for (size_t p = 0; p < to.single[g].size(); p++) to.single[g][p] = weights[g][p] - weights[g][base[g]];
+  }
+}
+
+// Of one that cannot be made: infinite.
+double bytes_if_possible(const BudgetModels& models, const BudgetChoices& choices, const Assignment& assignment) {
+  try {
+    return bytes_as_written(models, choices, assignment);
+  } catch (const Error&) {
+    return HUGE_VAL;
+  }
+}
+
+// One group after another in the precision in which the model has fewer bytes, until none has.
+void descend(const BudgetModels& models, const BudgetChoices& choices, SmallestModel& from) {
+  for (bool smaller = true; smaller;) {
+    smaller = false;
+    for (size_t g = 0; g < from.assignment.size(); g++) {
+      for (size_t p = 0; p < choices.own(g).size(); p++) {
+        Assignment other = from.assignment;
+        other[g] = p;
+        const double bytes = other == from.assignment ? from.bytes : bytes_if_possible(models, choices, other);
+        if (bytes >= from.bytes) continue;
+        from = {.assignment = other, .bytes = bytes};
+        smaller = true;
+      }
     }
-    for (size_t p = 0; p < to.single[g].size(); p++) to.single[g][p] = weights * (bits_in(choices.name_of(g, p)) - 8) / 8;
   }
 }
 
 }  // namespace
 
-BoundedCost bytes_of_assignments(const StrategyContext& context, const BudgetChoices& choices) {
-  BoundedCost out{.name = "bytes", .parts = nothing(choices), .most = context.job.budget->bytes.value_or(HUGE_VAL)};
-  const auto whole = static_cast<double>(bytes_of(context.trial_context->model));
+BudgetModels models_of(const TrialContext& context) {
+  return {context.model, context.space, context.variants, context.target};
+}
+
+BoundedCost bytes_of_assignments(const BudgetModels& models, const BudgetChoices& choices) {
+  BoundedCost out{.name = "bytes", .parts = nothing(choices), .most = HUGE_VAL};
+  const auto whole = static_cast<double>(bytes_of(models.model));
   if (whole > small_enough_to_write) {
-    count_weights(context, choices, out.parts);
+    count_weights(models, choices, out.parts);
     return out;
   }
-  measure_singles(context, choices, out.parts);
-  if (whole <= small_enough_for_pairs) measure_pairs(context, choices, out.parts);
+  measure_singles(models, choices, out.parts);
+  if (whole <= small_enough_for_pairs) measure_pairs(models, choices, out.parts);
+  return out;
+}
+
+SmallestModel smallest_model(const BudgetModels& models, const BudgetChoices& choices, const BoundedCost& bytes) {
+  SmallestModel out{.assignment = choices.fewest_bits()};
+  out.bytes = bytes_as_written(models, choices, out.assignment);
+  if (const auto found = cheapest_assignment({.loss = nothing(choices), .costs = {bytes}}, 0)) {
+    const double written = bytes_if_possible(models, choices, *found);
+    if (written < out.bytes) out = {.assignment = *found, .bytes = written};
+  }
+  if (static_cast<double>(bytes_of(models.model)) <= small_enough_for_pairs) {
+    descend(models, choices, out);
+    out.least = out.bytes;
+    return out;
+  }
+  for (const auto& group : bytes_of_weights(models, choices)) out.least += *std::ranges::min_element(group);
   return out;
 }
 

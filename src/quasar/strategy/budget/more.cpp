@@ -67,12 +67,8 @@ std::string in_words_of_more(const Json& one) {
 }
 
 std::optional<double> least_of(const AssignmentProblem& problem, size_t cost) {
-  AssignmentProblem least = problem;
-  least.least = cost;
-  least.most_loss = HUGE_VAL;
-  for (BoundedCost& other : least.costs) other.most = HUGE_VAL;
-  const auto found = best_assignment(least, {}, most_seconds);
-  return found ? std::optional(problem.costs[cost].of(found->assignment)) : std::nullopt;
+  const auto found = cheapest_assignment(problem, cost);
+  return found ? std::optional(problem.costs[cost].of(*found)) : std::nullopt;
 }
 
 std::optional<double> told_least_latency(const AssignmentProblem& problem, const CostBound& bound, const Log& log) {

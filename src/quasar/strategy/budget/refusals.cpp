@@ -3,7 +3,7 @@
 #include "quasar/base/digits.hpp"
 #include "quasar/job/goal_parts.hpp"
 #include "quasar/search/models/integer_program.hpp"
-#include "quasar/strategy/budget/choices.hpp"
+#include "quasar/strategy/budget/costs.hpp"
 
 namespace quasar::tune {
 namespace {
@@ -40,8 +40,12 @@ void expect_budget_possible(const Beginning& begin) {
                 " ms, more than the float model takes here: " + in_digits(whole_ms) + " ms");
   if (!budget.bytes) return;
   const BudgetChoices choices(budget, begin.job.spaces.front(), begin.space, begin.model, begin.target);
-  const double least = bytes_at(choices.point_of(choices.smallest()), begin.space, begin.variants, begin.target);
-  if (least <= *budget.bytes) return;
+  // At little cost first: most budgets are far above.
+  if (bytes_at(choices.point_of(choices.fewest_bits()), begin.space, begin.variants, begin.target) <= *budget.bytes) return;
+  const BudgetModels models{begin.model, begin.space, begin.variants, begin.target};
+  const SmallestModel smallest = smallest_model(models, choices, bytes_of_assignments(models, choices));
+  if (smallest.least <= *budget.bytes) return;
+  const double least = smallest.bytes;
   const double whole = begin.float_bytes;
   throw Error("budget.bytes is " + in_digits(*budget.bytes, 10) + " bytes (" + percent_of(*budget.bytes, whole) +
               " of float), but the smallest model has " + in_digits(least, 10) + " (" + percent_of(least, whole) +

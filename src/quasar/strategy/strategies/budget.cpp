@@ -80,7 +80,10 @@ class Budgeting {
     tell_choices();
     learn_default();
     const Budget& budget = *context_.job.budget;
-    if (budget.weighs_bytes()) problem_.costs.push_back(bytes_of_assignments(context_, choices_));
+    if (budget.weighs_bytes()) {
+      problem_.costs.push_back(bytes_of_assignments(models_of(*context_.trial_context), choices_));
+      problem_.costs.front().most = budget.bytes.value_or(HUGE_VAL);
+    }
     if (budget.weighs_latency()) problem_.costs.push_back(latency_of_assignments(context_, choices_));
     for (size_t i = 0; i < problem_.costs.size(); i++) {
       if (problem_.costs[i].name == budget.least) problem_.least = i;
@@ -89,6 +92,7 @@ class Budgeting {
       told_.least_ms =
           told_least_latency(problem_, {most_milliseconds(context_), context_.trial_context->float_ms}, context_.log);
     const std::string reason = try_assignments();
+    if (budget.bytes && !is_any_small_enough_) try_smallest();
     while (change_one()) {
     }
     if (best_ && !makes_cost_small()) improve();
@@ -106,6 +110,7 @@ class Budgeting {
       is_new(all);
       if (best_ && (best_->number == trial->number || makes_cost_small())) best_assignment_ = all;  // no other was tried yet
     }
+    is_any_small_enough_ = bytes_above(all) <= 0;
     take_estimates();
   }
 
@@ -161,6 +166,7 @@ class Budgeting {
       gaps_.add(*found);
       excluded_.push_back(found->assignment);
       const double excess = bytes_above(found->assignment);
+      is_any_small_enough_ = is_any_small_enough_ || excess <= 0;
       if (excess <= 0 && is_new(found->assignment)) return found;
       if (excess <= 0) continue;
       if (++in_a_row < until_tightened || !std::isfinite(excess)) continue;
@@ -188,6 +194,20 @@ class Budgeting {
       return found;
     }
     return std::nullopt;
+  }
+
+  // Where no model of an assignment was: the smallest one that is known, which is small enough or the nearest.
+  void try_smallest() {
+    const SmallestModel smallest = smallest_model(models_of(*context_.trial_context), choices_, problem_.costs.front());
+    const double budget = *context_.job.budget->bytes;
+    if (smallest.bytes > budget)
+      tell(context_.log, Level::warning,
+           "budget.bytes is " + in_digits(budget, 10) + " bytes, but the smallest model that was found has " +
+               in_digits(smallest.bytes, 10));
+    excluded_.push_back(smallest.assignment);
+    if (!std::isfinite(bytes_above(smallest.assignment)) || !is_new(smallest.assignment)) return;
+    learn(sequence_.evaluate(choices_.point_of(smallest.assignment), "smallest model"),
+          {smallest.assignment, problem_.loss.of(smallest.assignment)}, "smallest model");
   }
 
   // Whether its model has values that no model before had. Where time counts, kernels do too.
@@ -359,7 +379,8 @@ class Budgeting {
   std::string why_none_;
   size_t nearest_tried_ = 0;
   bool is_hopeful_ = false;
-  std::optional<Trial> best_;  // within the budget
+  bool is_any_small_enough_ = false;  // a model of those that were written
+  std::optional<Trial> best_;         // within the budget
   std::optional<Assignment> best_assignment_;
   BudgetFacts told_;
   Gaps gaps_;
