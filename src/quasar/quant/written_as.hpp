@@ -18,8 +18,8 @@ struct GeluParts {
 // By the name of the last one.
 std::map<std::string, GeluParts> gelus_in_parts(const graph::Index& index);
 
-// What nodes are written as on this target. Of `quantized` nodes HardSigmoid and Clip alone; of the others none that is a HardSigmoid
-// whose result others read.
+// What nodes are written as on this target. Of `quantized` nodes HardSigmoid and Clip alone; of the others none that is a
+// HardSigmoid whose result others read.
 std::map<std::string, WrittenAs> written_as(const graph::Index& index, const Target& target,
                                             const std::map<std::string, NodePlan>& quantized);
 

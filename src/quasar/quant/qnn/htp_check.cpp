@@ -45,6 +45,8 @@ class HtpCheck {
     const bool named = is_in(on_htp_codes, node) || is_in(runs_besides, node) || is_in(never_in_float, node);
     if (!named) return add(node.name, "operator", node.op_type + " is in no list of what runs there: it falls to the CPU");
     if (node.is("InstanceNormalization") && !has_quantized_scale(at)) return add(node.name, "operator", without_its_own_scale);
+    if (is_in(never_compile, node))
+      return add(node.name, "float", "the compiler has no " + node.op_type + ", and gives up on the whole model");
     if ((at == nullptr || !at->output) && is_in(never_in_float, node))
       return add(node.name, "float", "the compiler has no " + node.op_type + " in float, and gives up on the whole model");
     if (const size_t most = axes_of(node); most > most_axes_of(node, at))
@@ -65,6 +67,16 @@ class HtpCheck {
           node.name, "division",
           "it divides codes that are made there of a value computed in float, and the compiler gives up on the whole model; "
           "exclude: [{op_type: Div}] leaves it in float");
+    if (node.is("Div") && at->output && is_constant_over_value(*at))
+      return add(node.name, "division",
+                 "it divides a constant in float by a value, and the compiler gives up on the whole model; Reciprocal between "
+                 "pairs runs");
+    if (node.is("Where") && chooses_by_floats(node))
+      return add(node.name, "condition",
+                 "its condition compares values in float, and the compiler gives up on the whole model; a comparison between "
+                 "pairs runs");
+    if (node.is("Log") && at->inputs.front() && at->output && at->output->type == DataType::uint16)
+      return add(node.name, "types", "Log in 16 bits comes out wrong; in 8 bits it is right");
     if (!look_at_types(*at)) return;
     if (PairFault scales = fault_of_scales(*at); !scales.rule.empty()) return out_.push_back({node.name, std::move(scales)});
     if (is_in(htp_sums, node)) look_at_sum(*at);
@@ -76,6 +88,23 @@ class HtpCheck {
   bool is_pool_padded_to_codes(const NodeInPairs& pad) const {
     const graph::Node* const pool = index_.producer(pad.node.inputs.front());
     return pad.output && !pad.inputs.front() && pool != nullptr && pool->is("MaxPool");
+  }
+
+  bool is_constant_over_value(const NodeInPairs& at) const {
+    const auto& inputs = at.node.inputs;
+    return model_.initializer(inputs[0]) != nullptr && model_.initializer(inputs[1]) == nullptr && !at.inputs[0];
+  }
+
+  bool chooses_by_floats(const graph::Node& where) const {
+    const graph::Node* const condition = index_.producer(where.inputs.front());
+    if (condition == nullptr || !is_in(compares_values, *condition)) return false;
+    return std::ranges::any_of(condition->inputs, [&](const std::string& input) {
+      const Tensor* const constant = model_.initializer(input);
+      const auto found = values_.find(input);
+      const bool floats = constant != nullptr ? constant->type() == DataType::float32
+                                              : found != values_.end() && found->second.type == DataType::float32;
+      return floats && !dequantizes(index_.producer(input));
+    });
   }
 
   // Whether a node in float writes what a pair before it reads.

@@ -36,6 +36,12 @@ inline constexpr std::array<std::string_view, 16> never_in_float = {
     "ReduceLogSumExp", "CumSum",      "LSTM",  "GRU",  "ScatterND",
     "GridSample"};
 
+// Nor does it compile between pairs.
+inline constexpr std::array<std::string_view, 2> never_compile = {"Selu", "ThresholdedRelu"};
+
+// What makes a condition of floats: a Where on it does not compile, but where the comparison stands between pairs.
+inline constexpr std::array<std::string_view, 5> compares_values = {"Greater", "GreaterOrEqual", "Less", "LessOrEqual", "Equal"};
+
 // Behind these, and a pair, a Clip is skipped.
 inline constexpr std::array<std::string_view, 8> skip_clips = {"Conv", "ConvTranspose", "Gemm", "MatMul",
                                                                "Add",  "Sub",           "Mul",  "Clip"};
