@@ -37,7 +37,9 @@ Amount amount_of(const Json& word, const std::string& key, const std::array<Quan
     throw Error(key + " is " + as_written(word) + ", but a share must be above 0 and at most 1; " + how);
   }
   if (!word.is_string()) throw Error(key + " is " + as_written(word) + "; " + how);
-  const std::string text = word.get<std::string>();
+  std::string text = word.get<std::string>();
+  text.erase(0, text.find_first_not_of(' '));
+  text.erase(text.find_last_not_of(' ') + 1);
   Amount out{.is_share = false};
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), out.value);
   const size_t read = static_cast<size_t>(end - text.data()), begin = text.find_first_not_of(' ', read);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 
 #include "quasar/base/deadline.hpp"
 #include "quasar/search/tracker.hpp"
@@ -55,6 +56,15 @@ std::vector<Trial> Sequence::evaluate(std::span<const Point> points, std::span<c
 
 RunResult Sequence::finished(const std::string& reason) const {
   return {RunResult::End::condition, reason, Tracker(study_.trials(), options_.stage, study_.directions()).counts()};
+}
+
+double Sequence::seconds_left() const {
+  const double seconds = std::chrono::duration<double>(Deadline::Clock::now() - options_.begin).count();
+  double out = HUGE_VAL;
+  for (const auto& condition : conditions_) {
+    if (const auto deadline = condition->deadline()) out = std::min(out, *deadline - seconds);
+  }
+  return out;
 }
 
 // A strategy that asks for known points only starts no trials, which would notice.

@@ -38,11 +38,15 @@ class QUASAR_API Sequence {
   // The finished trial at this point; nullptr: there is none.
   const Trial* find(const Point& point) const;
 
+  // Throws SequenceOver where someone stops the run or its time is up: for work between trials, which starts none.
+  void check_time() const;
+  // Until the time limit; infinite: there is none.
+  double seconds_left() const;
+
   // What the run amounts to when the strategy ends by itself; `reason` in words.
   RunResult finished(const std::string& reason) const;
 
  private:
-  void check_time() const;
   void check_progress(std::span<const Trial> trials);
 
   RunOptions options_;

@@ -44,7 +44,7 @@ Measures measured(const TrialContext& context, const graph::Model& model, const 
   const Goals& goals = context.job.aim.goals;
   Measures out;
   for (const auto& [name, score] : scores) out[name] = score.value;
-  if (goals.needs("bytes")) out["bytes"] = static_cast<double>(bytes_of(model));
+  if (goals.needs("bytes") || context.job.budget) out["bytes"] = static_cast<double>(bytes_of(model));
   if (goals.needs("peak_memory")) out["peak_memory"] = static_cast<double>(runtime::peak_memory(model, context.samples));
   if (goals.needs("latency") || goals.needs("relative_latency")) {
     const double latency = out["latency"] = work.alone([&] { return latency_at_pace(context, model, device); });

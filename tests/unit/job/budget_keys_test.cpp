@@ -29,6 +29,7 @@ TEST_F(BudgetKeys, AreSharesOfFloatOrAbsolute) {
   EXPECT_EQ(parsed({{"bytes", "0.5 kB"}}).bytes, 500);
   EXPECT_EQ(parsed({{"bytes", "0.5KiB"}}).bytes, 512);
   EXPECT_EQ(parsed({{"bytes", "900 bytes"}}).bytes, 900);
+  EXPECT_EQ(parsed({{"bytes", " 900 bytes "}}).bytes, 900);
   EXPECT_EQ(parsed({{"latency", 0.6}}).relative_latency, 0.6);
   EXPECT_EQ(parsed({{"latency", "4 ms"}}).milliseconds, 4);
   EXPECT_EQ(parsed({{"latency", "500 us"}}).milliseconds, 0.5);

@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "quasar/base/cancellation.hpp"
 #include "quasar/base/rng.hpp"
 
 namespace quasar::search {
@@ -83,6 +84,16 @@ TEST_F(IntegerPrograms, AVariableThatIsNamedTwiceCountsTwice) {
 
 TEST(IntegerProgramsWithoutASolver, TheErrorNamesThePackage) {
   EXPECT_NE(std::string(NoSolver().what()).find("coinor-libcbc-dev"), std::string::npos);
+}
+
+TEST_F(IntegerPrograms, AreNotBegunWhereTheWorkIsToEnd) {
+  IntegerProgram program;
+  program.add_variable(-1, true);
+  std::stop_source stop;
+  const CancelScope scope(stop.get_token());
+  EXPECT_TRUE(program.minimum());
+  stop.request_stop();
+  EXPECT_THROW(program.minimum(), Cancelled);
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 
 #include "quasar/job/precision.hpp"
 #include "quasar/search/models/integer_program.hpp"
+#include "quasar/strategy/budget/better.hpp"
 #include "quasar/strategy/budget/costs.hpp"
 #include "unit/tune/made_up_trials.hpp"
 
@@ -285,6 +286,86 @@ TEST_F(Budgets, SpeakOfGroupsThatTheirWordsName) {
   EXPECT_NE(choices.in_words(choices.fewest_bits()).find(" in int4"), std::string::npos);
   EXPECT_EQ(choices.point_of(choices.all_in(quantized)), choices.base());
   for (const auto& [first, second] : choices.groups().neighbours) EXPECT_LT(first, second);
+}
+
+// The program weighs what int4 and float16 take where it weighs bytes.
+TEST_F(Budgets, OfBytesAndTimeMayHaveFourBits) {
+  const auto precisions_within = [](const Json& budget) {
+    Json words = five_groups(1.0);
+    words["budget"] = budget;
+    const RealTrials trials(words);
+    std::vector<std::string> out;
+    const BudgetChoices choices = trials.choices();
+    for (const Rung& one : choices.precisions()) out.push_back(one.name);
+    return out;
+  };
+  const auto has_int4 = [](const std::vector<std::string>& all) { return std::ranges::find(all, "int4") != all.end(); };
+  const Json accuracy = {{"criterion", "absolute"}, {"tolerable_loss", 0.01}};
+  EXPECT_TRUE(has_int4(precisions_within({{"accuracy", accuracy}, {"bytes", 0.5}})));
+  EXPECT_TRUE(has_int4(precisions_within({{"bytes", 0.5}, {"latency", 0.9}})));
+  EXPECT_FALSE(has_int4(precisions_within({{"latency", 0.9}})));
+}
+
+// Few trials: some are kept for ranges and rounding, and what is left out is named.
+TEST_F(Budgets, KeepTrialsForWhatCostsNothingAtRunTime) {
+  Json words = five_groups(1.0);
+  words["search_space"]["activation_params"]["calibration_method"] = {"MinMax", "MinMSE", "Percentile", "Entropy"};
+  words["n_trials"] = 4;
+  MadeUpTrials trials(words);
+  double loss = 1;
+  const Finding finding = trials.run([&](const search::Point&) { return Measures{{"L2", loss *= 0.99}, {"bytes", 1000}}; });
+  ASSERT_TRUE(finding.story);
+  const auto improves = [](const Story::Step& step) { return step.name == "improve"; };
+  EXPECT_EQ(std::ranges::count_if(finding.story->steps, improves), 1) << "a quarter of them";
+  EXPECT_NE(finding.result.reason.find("; 2 improvements (ranges, rounding …) were not tried"), std::string::npos)
+      << finding.result.reason;
+}
+
+// Each is as fast as the one before within noise, and the last ones are not as fast as the first.
+TEST_F(Budgets, OfTimeDoNotDriftToSlowModels) {
+  Json words = five_groups(1.0);
+  words["budget"] = {{"accuracy", {{"criterion", "absolute"}, {"tolerable_loss", 0.5}}},
+                     {"minimize", "latency"},
+                     {"precisions", {"int4", "quantized"}},
+                     {"groups", 5}};
+  words["search_metric"] = "L2";
+  MadeUpTrials trials(words);
+  trials.run([&](const search::Point&) { return Measures{{"relative_latency", 1}, {"L2", 0.1}, {"bytes", 1000}}; });
+  const StrategyContext context{.trial_context = &trials.trial_context(),
+                                .job = trials.job,
+                                .spaces = trials.setting.spaces,
+                                .space = trials.setting.spaces.each.front(),
+                                .study = trials.study,
+                                .objective = {}};
+  Better better(context);
+  const auto trial_of = [&](double time, double loss) {
+    search::Trial out = trials.study.at(0);
+    out.values = {time};
+    out.user_attributes["metrics"] = {{"relative_latency", time}, {"L2", loss}};
+    return out;
+  };
+  const search::Trial first = trial_of(1, 0.1), second = trial_of(1.004, 0.09), third = trial_of(1.008, 0.08);
+  better.see(first);
+  EXPECT_TRUE(better.is_better(second, first)) << "as fast, and nearer";
+  better.see(second);
+  EXPECT_FALSE(better.is_better(third, second)) << "0.8 % slower than the fastest";
+}
+
+// A configuration that was enqueued and is never beaten is no assignment.
+TEST_F(Budgets, SayWhatMoreWouldBringBesideEnqueuedConfigurations) {
+  Json words = five_groups(0.95);
+  words["search_space"]["activation_params"]["calibration_method"] = {"MinMax", "MinMSE"};
+  words["enqueue"] = Json::array({Json{{"activation_params_calibration_method", "MinMSE"}}});
+  MadeUpTrials trials(words);
+  size_t tried = 0;
+  const Finding finding = trials.run([&](const search::Point&) {
+    return Measures{{"L2", tried++ == 1 ? 0.001 : 0.01}, {"bytes", 1000}};
+  });
+  ASSERT_TRUE(finding.winner);
+  EXPECT_EQ(*finding.winner, 1);
+  ASSERT_TRUE(finding.story);
+  ASSERT_EQ(finding.story->budget["more"].size(), 1U);
+  EXPECT_EQ(finding.story->budget["more"][0]["step"], "as much as float") << "a tenth more is beyond it";
 }
 
 }  // namespace

@@ -7,6 +7,8 @@
 #include <mutex>
 #include <string>
 
+#include "quasar/base/cancellation.hpp"
+
 #ifdef QUASAR_CBC
 #include <coin/Cbc_C_Interface.h>
 #endif
@@ -74,6 +76,7 @@ Columns by_column(const std::vector<IntegerProgram::Row>& rows, size_t variables
 std::optional<IntegerProgram::Solution> IntegerProgram::minimum(double seconds) const {
   static std::mutex one_at_a_time;  // the program behind CBC's interface keeps its options in global variables
   const std::lock_guard lock(one_at_a_time);
+  throw_if_cancelled();
   const std::unique_ptr<Cbc_Model, DeleteModel> model(Cbc_newModel());
   Cbc_setLogLevel(model.get(), 0);
   const size_t variables = costs_.size();

@@ -36,7 +36,8 @@ class IntegerProgram {
   void add_row(const Row& row, double low, double high);
 
   // nullopt: there is none, or none was found in `seconds`. The same program has the same solution. Throws NoSolver where Quasar
-  // was built without CBC. Any thread may call it; one program is solved at a time.
+  // was built without CBC, and Cancelled where this thread's work is to end before it begins. Any thread may call it; one program
+  // is solved at a time.
   std::optional<Solution> minimum(double seconds = 20) const;
 
  private:

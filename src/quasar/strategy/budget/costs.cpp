@@ -11,6 +11,7 @@
 #include "quasar/ops/op.hpp"
 #include "quasar/sensitivity/conversion_costs.hpp"
 #include "quasar/sensitivity/operator_costs.hpp"
+#include "quasar/strategy/budget/more.hpp"
 
 namespace quasar::tune {
 namespace {
@@ -278,6 +279,16 @@ double most_milliseconds(const StrategyContext& context) {
 double milliseconds_of(const Measures& measures, const StrategyContext& context) {
   if (measures.contains("latency")) return measures.at("latency");
   return measures.contains("relative_latency") ? measures.at("relative_latency") * context.trial_context->float_ms : 0;
+}
+
+Json more_within(const StrategyContext& context, const AssignmentProblem& problem, const Assignment& best,
+                 const BudgetLoss& loss) {
+  const Job& job = context.job;
+  if (problem.least) return more_of_loss(problem, best, loss, job.aim.criterion->tolerable_loss);
+  const TrialContext& trials = *context.trial_context;
+  return more_of_costs(problem, best, loss,
+                       {{"bytes", {job.budget->bytes.value_or(0), static_cast<double>(bytes_of(trials.model))}},
+                        {"latency", {most_milliseconds(context), trials.float_ms}}});
 }
 
 }  // namespace quasar::tune

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "quasar/strategy/budget/choices.hpp"
+#include "quasar/strategy/budget/loss.hpp"
 #include "quasar/strategy/strategy.hpp"
 
 namespace quasar::tune {
@@ -40,5 +41,9 @@ double most_milliseconds(const StrategyContext& context);
 
 // What a trial took; 0: not measured.
 double milliseconds_of(const Measures& measures, const StrategyContext& context);
+
+// What a little more of what is bounded would bring (more.hpp), of the best assignment.
+Json more_within(const StrategyContext& context, const AssignmentProblem& problem, const Assignment& best,
+                 const BudgetLoss& loss);
 
 }  // namespace quasar::tune

@@ -12,7 +12,7 @@ namespace quasar::tune {
 namespace {
 
 std::set<std::string> costs_of(const Goals& goals) {
-  std::set<std::string> out;
+  std::set<std::string> out{"bytes"};  // of each trial, also where only time is bounded
   for (const auto& constraint : goals.constraints) {
     if (is_cost(constraint.metric)) out.insert(constraint.metric);
   }

@@ -8,7 +8,7 @@ namespace quasar::tune {
 // What the loss of a trial is about: the objective, or the accuracy that the budget bounds; "loss" of several metrics.
 std::string judged_metric(const Aim& aim);
 
-// The trials that none beats in loss and in a cost, for each cost that counts: {cost: [{trial, cost, value}]}.
+// The trials that none beats in loss and in a cost, for bytes and each other cost that counts: {cost: [{trial, cost, value}]}.
 Json budget_front(const StrategyContext& context);
 
 // The same for the log, one line a cost.

@@ -17,7 +17,13 @@ struct Step {
 };
 
 std::vector<Step> steps_of(const std::string& cost, const CostBound& bound) {
-  std::vector<Step> out{{"a tenth", one_tenth * bound.most}};
+  std::vector<Step> out;
+  const double to_float = bound.in_float - bound.most;
+  if (bound.in_float <= 0 || to_float >= one_tenth * bound.most) {
+    out.push_back({"a tenth", one_tenth * bound.most});
+  } else if (to_float > 0) {
+    out.push_back({"as much as float", to_float});
+  }
   const double unit = cost == "bytes" ? megabyte : millisecond;
   if (bound.most >= unit && bound.most + unit <= bound.in_float) out.push_back({cost == "bytes" ? "1 MB" : "1 ms", unit});
   return out;

@@ -15,9 +15,9 @@ struct CostBound {
   double most = 0, in_float = 0;
 };
 
-// What a tenth more of a bound, and one megabyte or millisecond more where the budget is above that and the float model is not
-// reached, would bring by the estimates: [{more_of, by, step, takes_off, share}]. `now`: the best assignment. `bounds`: of each
-// cost.
+// What a tenth more of a bound (no more than float has), and one megabyte or millisecond more where the budget is above that and
+// the float model is not reached, would bring by the estimates: [{more_of, by, step, takes_off, share}]. `now`: the best
+// assignment. `bounds`: of each cost.
 Json more_of_costs(const AssignmentProblem& problem, const Assignment& now, const BudgetLoss& loss,
                    const std::map<std::string, CostBound>& bounds);
 

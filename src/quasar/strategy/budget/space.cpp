@@ -36,10 +36,11 @@ bool has_types_of_layers(const Json& search_space) {
   return has("specific_layer_config") || has("layer_type_config") || has("include_auto_mp");
 }
 
-// Those that only save bytes are left out where time counts too: ONNX Runtime's CPU computes them in float.
+// Those that only save bytes are left out where time alone counts: ONNX Runtime's CPU computes them in float. Where bytes count
+// too, the integer program weighs what they take.
 std::vector<std::string> wanted_by(const Budget& budget) {
   if (!budget.precisions.empty()) return budget.precisions;
-  return budget.weighs_latency() ? std::vector<std::string>{quantized, "int16", in_float} : budget_precisions();
+  return !budget.weighs_bytes() ? std::vector<std::string>{quantized, "int16", in_float} : budget_precisions();
 }
 
 }  // namespace

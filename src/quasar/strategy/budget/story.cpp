@@ -1,5 +1,6 @@
 #include "quasar/strategy/budget/story.hpp"
 
+#include "quasar/base/names.hpp"
 #include "quasar/strategy/budget/front.hpp"
 
 namespace quasar::tune {
@@ -42,6 +43,13 @@ Story budget_story(const StrategyContext& context, const BudgetChoices& choices,
   out.sensitivity = std::move(list);
   out.instrumented_models = 1;
   return out;
+}
+
+std::string in_words(const BudgetChoices& choices, const BudgetLoss& loss) {
+  std::vector<std::string> names;
+  for (const Rung& precision : choices.precisions()) names.push_back(precision.name);
+  return "budget: " + std::to_string(choices.groups().nodes.size()) + " groups of operators in " + joined(names) + "; " +
+         std::to_string(loss.pairs()) + " pairs measured on " + std::to_string(loss.samples()) + " samples";
 }
 
 }  // namespace quasar::tune

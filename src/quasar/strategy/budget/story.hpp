@@ -19,4 +19,7 @@ struct BudgetFacts {
 
 Story budget_story(const StrategyContext& context, const BudgetChoices& choices, const BudgetFacts& facts);
 
+// What is chosen from, for the log.
+std::string in_words(const BudgetChoices& choices, const BudgetLoss& loss);
+
 }  // namespace quasar::tune

@@ -15,6 +15,7 @@
 #include "quasar/job/goal_parts.hpp"
 #include "quasar/job/spaces.hpp"
 #include "quasar/quant/computed_hash.hpp"
+#include "quasar/strategy/budget/better.hpp"
 #include "quasar/strategy/budget/costs.hpp"
 #include "quasar/strategy/budget/front.hpp"
 #include "quasar/strategy/budget/improvements.hpp"
@@ -35,7 +36,6 @@ constexpr int64_t usual_trials = 40;
 constexpr size_t in_vain = 10;           // assignments in a row that are no better end the way through them
 constexpr double hopeless = 1.5;         // times the best loss that an assignment is estimated to have
 constexpr double hopeful = 1.25;         // times the loss that is allowed, which cheaper assignments may be estimated to have
-constexpr double alike = 0.005;          // of a time that is made small: no difference
 constexpr double costlier = 1.1;         // times the cost of the best one, where a cost is made small
 constexpr size_t most_misses = 200;      // assignments whose models turn out to be too large, or impossible
 constexpr size_t until_tightened = 4;    // of those in a row
@@ -43,6 +43,8 @@ constexpr size_t most_changes = 12;      // of single groups that are tried arou
 constexpr size_t most_nearest = 4;       // assignments that are tried though they are estimated to take too long
 constexpr size_t most_widened = 60;      // times that the bound is moved until there is one
 constexpr double a_little_wider = 1.03;  // by this
+constexpr double seconds_of_a_program = 20;
+constexpr const char* no_trials_left = "the trials that are left are for ranges and rounding";
 
 class Budgeting {
  public:
@@ -61,6 +63,8 @@ class Budgeting {
   Finding run() {
     Finding finding;
     finding.result = run_to_its_end(context_, sequence_, finding.warnings, [this] { return traverse(); });
+    if (improvements_left_ > 0 && best_ && finding.result.end != search::RunResult::End::interrupted)
+      finding.result.reason += "; " + std::to_string(improvements_left_) + " improvements (ranges, rounding …) were not tried";
     const bool is_late = finding.result.reason.starts_with("time_limit");
     if (finding.result.end != search::RunResult::End::interrupted) tell_more(is_late);
     tell_budget_front(context_);
@@ -77,7 +81,10 @@ class Budgeting {
       note(sequence_.evaluate(point, "default configuration"), "default configuration", Json::object());
     if (makes_cost_small()) improve_first();
     loss_.emplace(context_, choices_);
-    tell_choices();
+    tell(context_.log, Level::info, in_words(choices_, *loss_));
+    improvements_left_ = makes_cost_small() ? 0 : improvements_of(context_, choices_.base());
+    kept_.emplace(context_.job.limits, trials_wanted(context_.job.limits, usual_trials), improvements_left_);
+    for (const auto& step : told_.steps) kept_->count(context_.study.at(step.trial));
     learn_default();
     const Budget& budget = *context_.job.budget;
     if (budget.weighs_bytes()) {
@@ -108,7 +115,7 @@ class Budgeting {
       loss_->learn(all, lost_by(*trial, context_));
       excluded_.push_back(all);
       is_new(all);
-      if (best_ && (best_->number == trial->number || makes_cost_small())) best_assignment_ = all;  // no other was tried yet
+      take_learnt(*trial, all);
     }
     is_any_small_enough_ = bytes_above(all) <= 0;
     take_estimates();
@@ -125,7 +132,9 @@ class Budgeting {
     for (size_t worse = 0; worse < in_vain;) {
       std::vector<BestAssignment> next;
       std::vector<Point> points;
-      while (points.size() < static_cast<size_t>(context_.job.n_jobs)) {
+      const size_t most = std::min(static_cast<size_t>(context_.job.n_jobs), kept_->left());
+      if (most == 0) return no_trials_left;
+      while (points.size() < most) {
         const auto one = propose();
         if (!one) break;
         next.push_back(*one);
@@ -147,12 +156,12 @@ class Budgeting {
   // Those that are impossible or too large, as the model that is made of them shows, are passed over.
   std::optional<BestAssignment> propose() {
     for (size_t misses = 0, in_a_row = 0; misses < most_misses; misses++) {
-      auto found = best_assignment(problem_, excluded_);
+      auto found = solved(problem_);
       if (!found && !best_) found = nearest();
       if (!found && best_ && makes_cost_small() && !is_hopeful_) {  // estimates err to both sides
         is_hopeful_ = true;
         take_estimates();
-        found = best_assignment(problem_, excluded_);
+        found = solved(problem_);
       }
       if (!found) {
         why_none_ = "no other assignment is estimated to keep it";
@@ -177,18 +186,24 @@ class Budgeting {
     return std::nullopt;
   }
 
+  // No longer than there is time. Throws search::SequenceOver where there is none.
+  std::optional<BestAssignment> solved(const AssignmentProblem& problem) const {
+    sequence_.check_time();
+    return best_assignment(problem, excluded_, std::min(seconds_of_a_program, std::max(0.1, sequence_.seconds_left())));
+  }
+
   // Where no loss is estimated to be small enough: what loses least. Where no time is short enough: what is shortest, about.
   std::optional<BestAssignment> nearest() {
     AssignmentProblem wider = problem_;
     wider.least.reset();
     if (makes_cost_small() && nearest_tried_ < most_nearest) {
       nearest_tried_++;
-      if (auto found = best_assignment(wider, excluded_)) return found;
+      if (auto found = solved(wider)) return found;
     }
     if (!latency() || !std::isfinite(wider.costs.back().most)) return std::nullopt;
     for (size_t i = 0; i < most_widened && nearest_tried_ < most_nearest; i++) {
       wider.costs.back().most *= a_little_wider;
-      const auto found = best_assignment(wider, excluded_);
+      const auto found = solved(wider);
       if (!found) continue;
       nearest_tried_++;
       return found;
@@ -252,13 +267,22 @@ class Budgeting {
     for (const auto& constraint : context_.job.aim.goals.constraints) {
       if (measures.contains(constraint.metric)) facts[constraint.metric] = measures.at(constraint.metric);
     }
-    const bool better = note(trial, step, facts);
-    if (better) best_assignment_ = found.assignment;
+    note(trial, step, facts);
+    const bool better = take_learnt(trial, found.assignment);
     if (trial.state != search::State::complete) return better;
     loss_->learn(found.assignment, lost_by(trial, context_));
     take_estimates();
     correct_latency(found.assignment, measures);
     return better;
+  }
+
+  // Whether no assignment was better yet; an enqueued trial that is has none.
+  bool take_learnt(const Trial& trial, const Assignment& assignment) {
+    const bool keeps = trial.state == search::State::complete && trial.violation() <= 0;
+    if (!keeps || (best_learnt_ && !better_.is_better(trial, *best_learnt_))) return false;
+    best_learnt_ = trial;
+    best_assignment_ = assignment;
+    return true;
   }
 
   // Estimates of time are of operators by themselves: the bound follows what whole models take.
@@ -272,22 +296,15 @@ class Budgeting {
 
   bool note(const Trial& trial, const std::string& step, const Json& parameters) {
     const bool keeps = trial.state == search::State::complete && trial.violation() <= 0;
-    const bool better = keeps && (!best_ || is_better(trial, *best_));
+    if (keeps) better_.see(trial);
+    if (kept_) kept_->count(trial);
+    const bool better = keeps && (!best_ || better_.is_better(trial, *best_));
     if (better) best_ = trial;
     told_.steps.push_back({.name = step,
                            .trial = trial.number,
                            .value = trial.values.empty() ? std::nullopt : std::optional(trial.values.front()),
                            .change = Story::Step::Change{parameters, better}});
     return better;
-  }
-
-  // Of equal costs, and of times whose difference may be noise, the nearer one.
-  bool is_better(const Trial& one, const Trial& other) const {
-    const double cost = one.values.front(), before = other.values.front();
-    const double noise = context_.job.budget->least == "latency" ? alike * before : 0;
-    const double apart = makes_cost_small() ? noise : HUGE_VAL;
-    if (std::abs(cost - before) > apart) return cost < before;
-    return lost_by(one, context_) < lost_by(other, context_);
   }
 
   // One group of the best assignment in another precision, the most promising first: what effects of three and more groups are is
@@ -306,7 +323,7 @@ class Budgeting {
     std::ranges::stable_sort(others, {}, &BestAssignment::loss);
     size_t tried = 0;
     for (const BestAssignment& other : others) {
-      if (tried == most_changes || is_hopeless(other)) return false;
+      if (tried == most_changes || kept_->left() == 0 || is_hopeless(other)) return false;
       const auto exceeds = [&](const BoundedCost& cost) { return cost.name != "bytes" && cost.of(other.assignment) > cost.most; };
       if (std::ranges::any_of(problem_.costs, exceeds)) continue;
       excluded_.push_back(other.assignment);
@@ -331,25 +348,21 @@ class Budgeting {
     const Trial* first = sequence_.find(choices_.base());
     if (first == nullptr || first->state != search::State::complete) return;
     Trial best = *first;
-    try_improvements(context_, sequence_, best, [&](const Trial& trial, const Json& change) {
-      note(trial, "improve", change);
-      if (trial.state == search::State::complete && lost_by(trial, context_) < lost_by(best, context_)) best = trial;
-    });
+    try_improvements(
+        context_, sequence_, best,
+        [&](const Trial& trial, const Json& change) {
+          note(trial, "improve", change);
+          if (trial.state == search::State::complete && lost_by(trial, context_) < lost_by(best, context_)) best = trial;
+        },
+        improvements_left_);
     choices_.choose_base(best.point);
   }
 
   // What costs nothing at run time, one parameter after another in the order of the space.
   void improve() {
-    try_improvements(context_, sequence_, *best_,
-                     [&](const Trial& trial, const Json& change) { note(trial, "improve", change); });
-  }
-
-  void tell_choices() {
-    std::vector<std::string> names;
-    for (const Rung& precision : choices_.precisions()) names.push_back(precision.name);
-    tell(context_.log, Level::info,
-         "budget: " + std::to_string(choices_.groups().nodes.size()) + " groups of operators in " + joined(names) + "; " +
-             std::to_string(loss_->pairs()) + " pairs measured on " + std::to_string(loss_->samples()) + " samples");
+    try_improvements(
+        context_, sequence_, *best_, [&](const Trial& trial, const Json& change) { note(trial, "improve", change); },
+        improvements_left_);
   }
 
   // How sure the choices were, and what a little more would bring, by the estimates of what trials have taught.
@@ -357,15 +370,7 @@ class Budgeting {
   void tell_more(bool is_late) {
     if (gaps_.assignments > 0) tell(context_.log, Level::info, in_words(gaps_));
     if (is_late || !best_assignment_ || problem_.costs.empty()) return;
-    const TrialContext& trials = *context_.trial_context;
-    if (makes_cost_small()) {
-      told_.more = more_of_loss(problem_, *best_assignment_, *loss_, context_.job.aim.criterion->tolerable_loss);
-    } else {
-      const std::map<std::string, CostBound> bounds{
-          {"bytes", {context_.job.budget->bytes.value_or(0), static_cast<double>(bytes_of(trials.model))}},
-          {"latency", {most_milliseconds(context_), trials.float_ms}}};
-      told_.more = more_of_costs(problem_, *best_assignment_, *loss_, bounds);
-    }
+    told_.more = more_within(context_, problem_, *best_assignment_, *loss_);
     for (const Json& one : told_.more) tell(context_.log, Level::info, in_words_of_more(one));
   }
 
@@ -381,7 +386,11 @@ class Budgeting {
   bool is_hopeful_ = false;
   bool is_any_small_enough_ = false;  // a model of those that were written
   std::optional<Trial> best_;         // within the budget
+  std::optional<Trial> best_learnt_;  // of those that are assignments
   std::optional<Assignment> best_assignment_;
+  Better better_{context_};
+  std::optional<KeptTrials> kept_;
+  size_t improvements_left_ = 0;
   BudgetFacts told_;
   Gaps gaps_;
 };
