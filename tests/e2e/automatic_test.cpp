@@ -86,7 +86,8 @@ TEST_F(Automatic, OneOfFewAnswersIsNoLoss) {
     EXPECT_NE(ran.out.find(text), std::string::npos) << text << "\n" << ran.out;
   const Ran all = automatic("--dry-run --loss 5");
   EXPECT_EQ(all.code, 1);
-  EXPECT_NE(all.err.find("--loss 5 would let all of top1 be lost: it is a share, and 5 % are 0.05"), std::string::npos) << all.err;
+  EXPECT_NE(all.err.find("--loss 5 would let all of top1 be lost: it is a share, and 5 % are 0.05"), std::string::npos)
+      << all.err;
   EXPECT_NE(automatic("--dry-run --loss 0.01", "calibration.npz").out.find("\"tolerable_loss\": 0.01"), std::string::npos);
 }
 
