@@ -225,7 +225,7 @@ Exit Process::reap() {
 Exit Process::wait(double seconds) {
   const Guardian guardian(*this, seconds);
   Exit exit = reap();
-  exit.timed_out = guardian.passed() && exit.signal == SIGKILL;
+  exit.timed_out = (guardian.passed() || overdue_) && exit.signal == SIGKILL;
   return exit;
 }
 
@@ -233,6 +233,7 @@ bool Process::ask(std::string_view line, std::string& reply, double seconds) {
   const Guardian guardian(*this, seconds);
   send(std::string(line) + "\n");
   const bool answered = receive(reply);
+  overdue_ = overdue_ || guardian.passed();
   return !guardian.passed() && answered;
 }
 
@@ -263,12 +264,9 @@ bool Process::receive(std::string& line) {
 
 std::string to_string(const Exit& exit) {
   if (exit.timed_out) return "its time was up";
+  if (exit.signal == SIGKILL) return "signal 9 (Killed), as a system does that runs out of memory";
   if (exit.signal != 0) return "signal " + std::to_string(exit.signal) + " (" + strsignal(exit.signal) + ")";
   return "exit code " + std::to_string(exit.code);
-}
-
-bool Exit::by_force() const {
-  return signal == SIGKILL;
 }
 
 std::filesystem::path this_program() {

@@ -21,9 +21,8 @@ struct ProcessOptions {
 struct Exit {
   int code = 0;            // its exit code; -1 when a signal ended it
   int signal = 0;          // that signal; 0: none
-  bool timed_out = false;  // we ended it, because its time was up
+  bool timed_out = false;  // we ended it, because its time, or that of a question, was up
   bool good() const { return code == 0 && signal == 0 && !timed_out; }
-  bool by_force() const;  // we ended it, or somebody else did who leaves no choice (SIGKILL)
 };
 
 class Process {
@@ -53,6 +52,7 @@ class Process {
   int pid_ = -1;
   int socket_ = -1;
   std::string received_;  // and not yet handed on
+  bool overdue_ = false;  // a question took too long
   std::mutex guard_;      // of what follows
   bool reaped_ = false;
   Exit exit_;

@@ -179,7 +179,8 @@ class Examination {
     if (!as_planned) {
       const graph::Index written(built);
       in_codes = 0;
-      for (const auto& [name, runs] : runtime::runs_quantized(built, nodes)) in_codes += runs || written.node(name) == nullptr;
+      for (const auto& [name, runs] : runtime::runs_quantized(built, nodes, target_->kernels() == ops::Kernels::neon))
+        in_codes += runs || written.node(name) == nullptr;
     }
     out["real"] = {{"target", target_name_},
                    {"distance", noise.distance},

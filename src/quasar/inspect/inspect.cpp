@@ -209,19 +209,42 @@ Json check_pairs(const graph::Model& model, const std::string& name) {
   return {{"target", name}, {"layers", layers}, {"in_float", Json::array()}, {"violations", std::move(list)}};
 }
 
+// Whether the kernels before and behind the node need the pairs around it: most write and read codes only.
+bool serve_neighbours(const graph::Node& node, const graph::Index& index) {
+  const auto has_kernel = [](const graph::Node* one) {
+    return one != nullptr && quant::in_codes(one->op_type) != quant::InCodes::no;
+  };
+  const auto writes_codes = [&](const std::string& input) {
+    const graph::Node* const dequantize = index.producer(input);
+    const graph::Node* const quantize = quant::dequantizes(dequantize) ? index.producer(dequantize->inputs.front()) : nullptr;
+    if (!quant::quantizes(quantize)) return true;  // a constant, or no pair
+    const graph::Node* const writer = index.producer(quantize->inputs.front());
+    return has_kernel(writer) && !writer->is("MatMul") && !writer->is("Gemm");
+  };
+  const auto reads_codes = [&](const std::string& output) {
+    const graph::Node* const quantize = graph::sole_reader(output, index);
+    const graph::Node* const dequantize =
+        quant::quantizes(quantize) ? graph::sole_reader(quantize->outputs.front(), index) : nullptr;
+    return dequantize != nullptr && std::ranges::any_of(index.consumers(dequantize->outputs.front()), has_kernel);
+  };
+  return std::ranges::all_of(node.inputs, writes_codes) && std::ranges::all_of(node.outputs, reads_codes);
+}
+
 // Of nodes that pairs ask to run in integers, those of which ONNX Runtime says that they do not; the target's rules say why.
 Json check_in_onnxruntime(const graph::Model& model, const std::string& name) {
   const auto target = quant::targets::table().make(name);
   std::map<std::string, quant::PairFault> reasons;
   for (auto& [node, fault] : target->faults(model, {})) reasons[node] = std::move(fault);
   const std::vector<std::string> asked = quant::asked_for_integers(model);
-  const auto runs = runtime::runs_quantized(model, asked);
+  const auto runs = runtime::runs_quantized(model, asked, target->kernels() == ops::Kernels::neon);
   const graph::Index index(model);
   Json list = Json::array();
   for (const auto& node : asked) {
     const std::string& type = index.node(node)->op_type;
-    const bool absorbed = quant::in_codes(type) == quant::InCodes::absorbed;
-    if (runs.at(node) || absorbed) continue;
+    const quant::InCodes how = quant::in_codes(type);
+    if (runs.at(node) || how == quant::InCodes::absorbed) continue;
+    const bool has_kernel = how != quant::InCodes::no && how != quant::InCodes::moved_alone;
+    if (!has_kernel && serve_neighbours(*index.node(node), index)) continue;
     const auto reason = reasons.find(node);
     const quant::PairFault fault =
         reason != reasons.end()

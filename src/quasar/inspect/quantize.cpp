@@ -106,29 +106,36 @@ Quantized without_samples(const graph::Model& model, const Means& means, const q
   return {.model = quant::written(model, plan), .plan = plan, .config = means.config, .graph = model};
 }
 
-// What a processor that shifts would find wrong: what is excluded, or came in codes, may stand in the way of its rules. A note
-// for each rule, by the first of its nodes.
-void note_broken_rules(Quantized& done) {
-  std::vector<std::string>& notes = done.plan.notes;
+// What the target's checker finds wrong, of a processor that shifts or another one: what is excluded, or came in codes, may stand
+// in the way of its rules. A note for each rule, by the first of its nodes.
+void note_broken_rules(Quantized& done, const quant::Target& target, const std::string& name) {
   struct Broken {
     std::string rule, node, what;
     size_t nodes = 1;
   };
   std::vector<Broken> all;
-  for (const auto& violation : quant::violations(done.model)) {
-    const std::string known = "rule " + violation.rule + " could not be kept at " + violation.node + ": ";
-    const auto same = [&](const std::string& note) { return note.starts_with(known); };
-    if (std::ranges::any_of(notes, same)) continue;
-    const auto before = std::ranges::find(all, violation.rule, &Broken::rule);
+  std::vector<std::string>& notes = done.plan.notes;
+  const auto add = [&](const std::string& rule, const std::string& node, const std::string& what) {
+    const std::string known = "rule " + rule + " could not be kept at " + node + ": ";
+    if (std::ranges::any_of(notes, [&](const std::string& note) { return note.starts_with(known); })) return;
+    const auto same = [&](const Broken& one) { return one.rule == rule && (target.shifts() || one.what == what); };
+    const auto before = std::ranges::find_if(all, same);
     if (before == all.end()) {
-      all.push_back({violation.rule, violation.node, violation.what});
+      all.push_back({rule, node, what});
     } else {
       before->nodes++;
     }
+  };
+  if (done.plan.shifts) {
+    for (const auto& violation : quant::violations(done.model)) add(violation.rule, violation.node, violation.what);
+  } else if (target.checks_pairs() && !graph::is_large(done.graph)) {
+    for (const auto& [node, fault] : target.faults(done.model, runtime::value_types(done.model)))
+      add(fault.rule, node, fault.what);
   }
   for (const Broken& one : all) {
     const std::string more = one.nodes == 1 ? "" : " and " + std::to_string(one.nodes - 1) + " more";
-    notes.push_back("rule " + one.rule + " could not be kept at " + one.node + more + ": " + one.what);
+    const std::string of = done.plan.shifts ? "" : " of target " + name;
+    notes.push_back("rule " + one.rule + of + " could not be kept at " + one.node + more + ": " + one.what);
   }
 }
 
@@ -152,10 +159,11 @@ void note_slow_kernels(Quantized& done, const quant::Target& target, const std::
                             " (the key exclude leaves them in float; `quasar auto` and searches with speed_gate measure it)");
 }
 
-void add_notes(Quantized& done, const QuantizeOptions& options, const std::map<std::string, stats::Given>& ranges) {
+void add_notes(Quantized& done, const QuantizeOptions& options, const quant::Target& target,
+               const std::map<std::string, stats::Given>& ranges) {
   const Json& words = options.words;
   std::vector<std::string>& notes = done.plan.notes;
-  if (done.plan.shifts) note_broken_rules(done);
+  note_broken_rules(done, target, options.target);
   for (auto& note : quant::notes_on_inert_options(words)) notes.push_back(std::move(note));
   for (auto& note : quant::notes_on_idle_keys(words, done.config)) notes.push_back(std::move(note));
   if (options.ranges.is_null()) return;
@@ -224,7 +232,7 @@ Quantized quantize_as_said(const QuantizeOptions& given) {
   if (samples == nullptr) {
     const graph::Model from = config.optimize_model ? model : runtime::unoptimized(original);
     Quantized done = without_samples(from, {config, *target, needs.given}, quant::NodeNames(original, from));
-    add_notes(done, options, needs.given);
+    add_notes(done, options, *target, needs.given);
     note_slow_kernels(done, *target, options.target);
     std::ranges::move(notes, std::back_inserter(done.plan.notes));
     return done;
@@ -240,7 +248,7 @@ Quantized quantize_as_said(const QuantizeOptions& given) {
   Quantized done{std::move(built.model), std::move(plan), config, std::move(built.rounding), variants.graph_of(config)->model};
   const std::string other = options.trial && !quant::needs_no_samples(config) ? options.trial->note_on(*samples) : "";
   if (!other.empty()) done.plan.notes.insert(done.plan.notes.begin(), other);
-  add_notes(done, options, needs.given);
+  add_notes(done, options, *target, needs.given);
   if (!options.trial) note_slow_kernels(done, *target, options.target);
   std::ranges::move(negative_ids->news(), std::back_inserter(notes));
   std::ranges::move(notes, std::back_inserter(done.plan.notes));

@@ -223,6 +223,10 @@ const std::vector<std::pair<std::string, std::string>>& nested_keys() {
     for (const auto& name : quant::option_keys()) {
       if (find_key(name) == nullptr) keys.emplace_back(name, "search_space");
     }
+    for (const auto& name : quant::config_keys()) {
+      const auto same = [&](const auto& entry) { return entry.first == name; };
+      if (find_key(name) == nullptr && std::ranges::none_of(keys, same)) keys.emplace_back(name, "search_space");
+    }
     return keys;
   }();
   return all;

@@ -177,7 +177,7 @@ void choose_library(Job& job, const Options& keys) {
   const bool named = keys.has("runtime") && !keys.json("runtime").is_null();
   const std::string own = quant::targets::table().make(job.target)->runtime();
   const Library library = runtime::parse_library(named ? keys.json("runtime") : Json(own));
-  const std::string other = quant::targets::table().make(job.target)->stand_in();
+  const std::string other = quant::targets::table().make(job.target)->stand_in(job.devices.front().is_cpu());
   const bool stands_in = library == runtime::parse_library(own) && !other.empty();
   if (library == Library::onnxruntime) {
     if (stands_in) job.warnings.push_back(other);

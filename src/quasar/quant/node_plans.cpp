@@ -204,7 +204,13 @@ QuantParams NodePlans::constant(const Tensor& values, const graph::Node& node) {
                       .symmetric = like.symmetric,
                       .scale_type = like.scale_type,
                       .range_method = like.scale_type == ScaleType::power_of_two ? "min_mse" : "min_max"};
-  return weight_params(values, std::nullopt, scheme);
+  QuantParams params = weight_params(values, std::nullopt, scheme);
+  const auto is_zero = [](float value) { return value == 0; };
+  // Any scale holds zeros; one that is far from the result's makes kernels overflow that turn one into the other.
+  const bool free = scheme.scale_type == ScaleType::float32 && !node.outputs.empty() && at_.seen.contains(node.outputs.front());
+  if (free && is_integer(scheme.type) && std::ranges::all_of(values.as<float>(), is_zero))
+    params.scales = {values_.of(node.outputs.front()).scales.front()};
+  return params;
 }
 
 }  // namespace quasar::quant

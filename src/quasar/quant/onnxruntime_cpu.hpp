@@ -3,7 +3,8 @@
 //
 // On x86-64 it computes with uint8 activations: an int8 Q/DQ pair becomes uint8 with a zero point moved by 128, but only a pair
 // whose Q has one reader. Where a value is read several times, and in constants, the conversion is done here, or their readers
-// would run in float. On Arm both types have kernels, and models are judged on x86-64 too.
+// would run in float. On Arm both types have kernels, but none that reads one and writes the other; models are judged on x86-64
+// too.
 //
 // 4 and 16 bits: it has no integer kernels, every node runs in float between Q and DQ. Such models are made for other processors;
 // here they are simulated, so all that has a quantized form is quantized and activations count as fused, as on target generic.

@@ -111,9 +111,9 @@ void check_shapes(const Target& target, const Config& config, const std::vector<
     examples.push_back(input.name + ":[" + example + "]");
   }
   if (open.empty()) return;
-  throw Error("input " + joined(open) +
-              ", but this target takes fixed shapes only; say which they will have, such as FixShapes: \"" +
-              joined(examples, ";") + "\" (with the sizes of your samples in place of each 1)");
+  throw Error(
+      "input " + joined(open) + ", but this target takes fixed shapes only; say which they will have, such as FixShapes: \"" +
+      joined(examples, ";") + "\" (with the sizes of your samples in place of each 1; in a search, a key of search_space)");
 }
 
 void check_sample(const FixedShapes& shapes, const std::vector<graph::Value>& inputs, std::span<const Tensor> sample) {
@@ -166,7 +166,8 @@ void check_tensors(const Target& target, const Config& config, const graph::Mode
   for (const auto& [name, own] : config.tensors) {
     const bool weights = model.initializer(name) != nullptr;
     const graph::Node* const owner = weights ? sum_with_weights(name, index) : index.producer(name);
-    if (weights && owner == nullptr) continue;  // other constants follow what they are computed with
+    const bool enters = std::ranges::find(model.inputs, name, &graph::Value::name) != model.inputs.end();
+    if (owner == nullptr && !enters) continue;  // a constant that is no weight, or a name that is told later
     const LayerRule* const rule = owner == nullptr ? nullptr : rule_for(*owner, config);
     if (rule != nullptr && rule->in_float) continue;
     const Scheme& usual =

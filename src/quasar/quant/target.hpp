@@ -131,7 +131,8 @@ class Target {
   // The library that runs its models, as the key runtime names it: there candidates are judged where it can be had.
   virtual std::string runtime() const { return "onnxruntime"; }
   // What runs them there in place of the processor, in a sentence for the user; "": it is the processor itself, or a simulator.
-  virtual std::string stand_in() const { return ""; }
+  // `on_cpu`: the library runs on this machine's CPU.
+  virtual std::string stand_in(bool /*on_cpu*/) const { return ""; }
   // Whether fault() knows rules, so that finished models can be checked.
   virtual bool checks_pairs() const { return false; }
   // Whether ONNX Runtime here says of a finished model what runs in integers there: what fault() knows are reasons then.

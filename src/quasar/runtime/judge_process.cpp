@@ -150,7 +150,7 @@ Json JudgeProcess::ask(const Json& question, const std::string& doing, bool& ali
   if (!process_.ask(question.dump(), line, longest_)) {
     const Exit exit = process_.wait();
     const std::string how =
-        exit.by_force() ? "took longer than " + Json(longest_).dump() + " s and was ended" : "ended with " + to_string(exit);
+        exit.timed_out ? "took longer than " + Json(longest_).dump() + " s and was ended" : "ended with " + to_string(exit);
     throw Error("the process of " + name_ + " " + how + " when it should " + doing + last_words(folder_.path() / "stderr"));
   }
   const Json answer = json_in(line).value_or(Json());

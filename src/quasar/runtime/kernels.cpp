@@ -9,8 +9,9 @@
 
 namespace quasar::runtime {
 
-graph::Model optimized(const graph::Model& model) {
+graph::Model optimized(const graph::Model& model, bool on_arm) {
   SessionOptions options;
+  options.signed_values = on_arm;
   options.optimization = Optimization::extended;
   options.exact_sums = false;
   return rewritten(model, options);
@@ -113,8 +114,8 @@ class Trace {
 }  // namespace
 
 // In bodies too; pairs are where ONNX Runtime finds them.
-std::map<std::string, bool> runs_quantized(const graph::Model& given, const std::vector<std::string>& nodes) {
-  const graph::Model quantized = graph::opened(graph::closed(given)), after = graph::opened(optimized(given));
+std::map<std::string, bool> runs_quantized(const graph::Model& given, const std::vector<std::string>& nodes, bool on_arm) {
+  const graph::Model quantized = graph::opened(graph::closed(given)), after = graph::opened(optimized(given, on_arm));
   Trace trace(quantized, after);
   const graph::Index index(quantized);
   std::map<std::string, bool> out;

@@ -16,11 +16,13 @@ namespace quasar::runtime {
 //                           codes …), and is no Cast and no Q/DQ itself;
 //   fused into another      as that one, found by its name "<node>/<fusion>" or by the values that it gives;
 //   gone                    (a Relu absorbed by the codes' lower end, a node that did nothing) as the node that gave its input.
-// A name that the quantized model does not have gives false. Throws Error when ONNX Runtime cannot open the model.
-std::map<std::string, bool> runs_quantized(const graph::Model& quantized, const std::vector<std::string>& nodes);
+// A name that the quantized model does not have gives false. `on_arm`: as ONNX Runtime's library for 64-bit Arm looks for
+// kernels. Throws Error when ONNX Runtime cannot open the model.
+std::map<std::string, bool> runs_quantized(const graph::Model& quantized, const std::vector<std::string>& nodes,
+                                           bool on_arm = false);
 
 // The graph that ONNX Runtime runs (level extended), but for memory layouts.
-graph::Model optimized(const graph::Model& model);
+graph::Model optimized(const graph::Model& model, bool on_arm = false);
 
 // Bytes of the weights and of the most tensors that are alive at the same time, in the graph that ONNX Runtime runs, for the
 // first sample. Computed from the sizes of one run's tensors, freed after their last use: the same on every machine; what kernels

@@ -100,6 +100,7 @@ Ort::SessionOptions ort_options(const SessionOptions& options, const ModelFacts&
   if (!options.runs) out.AddConfigEntry("session.disable_prepacking", "1");
   if (!options.integer_kernels || facts.pairs_stay) out.AddConfigEntry("session.disable_quant_qdq", "1");
   if (exact) out.AddConfigEntry("session.x64quantprecision", "1");
+  if (options.signed_values) out.AddConfigEntry("session.qdqisint8allowed", "1");
   if (facts.observed) out.Add(observe_operators());
   for (const auto& library : custom_operator_libraries()) out.RegisterCustomOpsLibrary(library.c_str());
   if (!options.profile.empty()) out.EnableProfiling(options.profile.c_str());

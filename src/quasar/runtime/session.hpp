@@ -25,6 +25,9 @@ struct SessionOptions {
   // Sums of products are exact on every processor. false: as this processor's fastest kernels add, which without VNNI lose what
   // does not fit 16 bits: what users will see.
   bool exact_sums = true;
+  // Pairs of int8 stay so where ONNX Runtime looks for integer kernels, as its library for Arm does; for x86-64 they become
+  // uint8.
+  bool signed_values = false;
   std::filesystem::path save_optimized = {};  // where ONNX Runtime writes the graph that it will run
   std::string disabled_optimizers = {};       // ';'-separated
   std::filesystem::path profile =

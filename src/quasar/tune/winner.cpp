@@ -59,7 +59,7 @@ eval::Scores scores_of(const TrialContext& context, const search::Trial& trial, 
 bool is_in_own_library(const TrialContext& context) {
   const runtime::Library library = context.devices.first().library;
   return library != runtime::Library::onnxruntime && runtime::has_times(library) &&
-         context.target.runtime() == runtime::name_of(library) && context.target.stand_in().empty();
+         context.target.runtime() == runtime::name_of(library) && context.target.stand_in(true).empty();
 }
 
 // The float model that users have: as it came, where it takes the same samples as after clean-up and runs.
@@ -134,7 +134,7 @@ eval::Scores by_sample(const TrialContext& context, const Winner& winner, const 
 }
 
 // Which of the planned nodes run on codes, and who says so. As planned where it cannot be found out, and for processors that are
-// only simulated here. ONNX Runtime's CUDA provider runs none so (quant/targets/ort_cuda.cpp).
+// only simulated here. ONNX Runtime's CUDA provider runs none so, wherever candidates were judged (quant/targets/ort_cuda.cpp).
 struct Kernels {
   std::map<std::string, bool> runs;
   std::string source;  // the library, in words, or "plan"
@@ -144,17 +144,19 @@ Kernels kernels_of(const graph::Model& model, const quant::Plan& plan, const Tri
   const runtime::Device& device = context.job.devices.front();
   const bool own_library = device.library != runtime::Library::onnxruntime;
   const bool as_planned = plan.shifts || (context.target.checks_pairs() && !own_library);
+  const bool in_float = !own_library && (!device.is_cpu() || !context.target.told_of_all().empty());
   std::vector<std::string> nodes;
   Kernels out{.runs = {}, .source = "plan"};
   for (const auto& [name, planned] : plan.nodes) {
     nodes.push_back(name);
-    out.runs[name] = device.is_cpu() || own_library || as_planned;
+    out.runs[name] = !in_float || as_planned;
   }
   if (as_planned) return out;
   const std::string library = runtime::facts_of(device).at("library");
-  if (!own_library && !device.is_cpu()) return {.runs = std::move(out.runs), .source = library};
+  if (in_float) return {.runs = std::move(out.runs), .source = library};
   or_warn(closing, "what " + library + " runs in integers, and shows what was planned", [&] {
-    out.runs = own_library ? runtime::runs_quantized_in(device, model, nodes) : runtime::runs_quantized(model, nodes);
+    out.runs = own_library ? runtime::runs_quantized_in(device, model, nodes)
+                           : runtime::runs_quantized(model, nodes, context.target.kernels() == ops::Kernels::neon);
     out.source = library;
   });
   // What an operator on codes took in when the model was written runs there.
@@ -165,7 +167,7 @@ Kernels kernels_of(const graph::Model& model, const quant::Plan& plan, const Tri
 
 // Scores are those of exact sums. Where this processor's kernels add otherwise, what users of it will see is said beside them.
 Processors processors_for(const TrialContext& context, const Winner& winner, const graph::Model& model, const Closing& closing) {
-  if (!context.target.saturation() && context.target.runtime() != "onnxruntime") return {};  // it adds in 32 bits
+  if (!context.target.saturation()) return {};  // it adds in 32 bits
   Processors facts = processors_of(model, context.target.kernels());
   if (const std::string why = in_words(facts); !why.empty()) closing.warn(why);
   const bool in_onnxruntime = context.devices.first().library == runtime::Library::onnxruntime;

@@ -117,7 +117,18 @@ TEST_F(Processes, AnswerLineByLine) {
   EXPECT_EQ(reply.size(), 100002u);
   EXPECT_TRUE(process.ask("end", reply));
   EXPECT_FALSE(process.ask("nobody reads this", reply, 0.1));
-  EXPECT_EQ(process.wait().signal, SIGKILL);
+  const Exit exit = process.wait();
+  EXPECT_EQ(exit.signal, SIGKILL);
+  EXPECT_TRUE(exit.timed_out);
+}
+
+TEST_F(Processes, ThatOthersKillHaveNotRunOutOfTime) {
+  Process process(shell("kill -KILL $$"));
+  std::string reply;
+  EXPECT_FALSE(process.ask("anybody there", reply, 60));
+  const Exit exit = process.wait();
+  EXPECT_FALSE(exit.timed_out);
+  EXPECT_NE(to_string(exit).find("Killed"), std::string::npos) << to_string(exit);
 }
 
 TEST_F(Processes, DoNotInheritBlockedSignals) {

@@ -234,6 +234,11 @@ TEST(OpenVinoTarget, TheCheckerNamesASliceThatTakesEverything) {
     const auto faults = target->faults(made, values);
     ASSERT_EQ(faults.size(), channels == 4 ? 1U : 0U);
     for (const auto& one : faults) EXPECT_EQ(one.fault.rule, "slice");
+    graph::Model reversed = made;
+    graph::Node& slice = *std::ranges::find(reversed.nodes, "Slice", &graph::Node::op_type);
+    slice.inputs.push_back("steps");
+    reversed.initializers["steps"] = Tensor::of<int64_t>({1}, {-1});
+    EXPECT_TRUE(target->faults(reversed, values).empty()) << "it takes everything, the last first";
   }
 }
 

@@ -103,6 +103,18 @@ TEST(MinMax, MovingAverageOfTheSamples) {
   EXPECT_EQ(method->pick(seen, {}), (Range{-2, 3}));
 }
 
+// What other samples reach beyond these is lost without it; steps of 8 bits are too large for one.
+TEST(MinMax, MarginOfSixteenBits) {
+  const std::vector<float> values{-1, 0.5F, 4};
+  const Json margin{{"margin", 0.25}};
+  for (const DataType type : {DataType::int16, DataType::uint16}) {
+    const Range range = pick("min_max", values, scheme_of(type, false), margin);
+    EXPECT_EQ(std::pair(range.low, range.high), std::pair(-1.25, 5.0));
+  }
+  const Range range = pick("min_max", values, scheme_of(DataType::uint8, false), margin);
+  EXPECT_EQ(std::pair(range.low, range.high), std::pair(-1.0, 4.0));
+}
+
 TEST(Percentile, AgreesWithSortedValues) {
   for (const auto& kind : kinds) {
     auto values = sample(kind);

@@ -118,6 +118,10 @@ TEST(Refusals, MovingAveragesNeedActivationsByMinMax) {
   EXPECT_NE(notes("MinMax", {{"CalibMovingAverageConstant", 0.5}}).front().find("CalibMovingAverage is not true"),
             std::string::npos);
   EXPECT_TRUE(notes("MinMax", {{"CalibMovingAverage", true}, {"CalibMovingAverageConstant", 0.5}}).empty());
+  ASSERT_EQ(notes("MinMax", {{"RangeMargin", 0.25}}).size(), 1U);
+  EXPECT_NE(notes("MinMax", {{"RangeMargin", 0.25}}).front().find("no values have 16 bits"), std::string::npos);
+  const Json wide{{"scheme", "w8a16"}};
+  EXPECT_TRUE(notes_on_idle_keys(wide, parse_config(wide)).empty());
 }
 
 // As best_config.yaml has them.

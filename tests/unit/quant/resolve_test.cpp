@@ -64,6 +64,26 @@ TEST(Resolve, AClipsGridStaysWithinItsBounds) {
 }
 
 // ONNX Runtime's integer Softmax overflows where the scale of its output is small.
+// What is beyond the bounds is clipped anyway.
+TEST(Resolve, AMarginEndsAtTheBoundsOfAClip) {
+  const graph::Model model = separable();
+  Config config = config_of(DataType::uint16, false);
+  const Plan plain = plan_of(model, config, "qnn_htp");
+  config.activation.range_options["margin"] = 0.5;
+  const Plan wide = plan_of(model, config, "qnn_htp");
+  size_t wider = 0;
+  for (const auto& [value, range] : plain.ranges) {
+    const stats::Range with = wide.ranges.at(value);
+    const graph::Node* const writer = graph::Index(model).producer(value);
+    if (writer != nullptr && writer->is("Softmax")) continue;  // its codes reach to 1 anyway
+    const bool clipped = writer != nullptr && writer->is("Clip");
+    EXPECT_DOUBLE_EQ(with.high, clipped ? std::min(1.5 * range.high, 6.0) : 1.5 * range.high) << value;
+    EXPECT_DOUBLE_EQ(with.low, 1.5 * range.low) << value;
+    wider += with.high > range.high;
+  }
+  EXPECT_GT(wider, 0U);
+}
+
 TEST(Resolve, ProbabilitiesKeepAWideRange) {
   const auto model = separable();
   auto seen = made_up_statistics(model);

@@ -31,10 +31,6 @@ bool Process::ask(std::string_view, std::string&, double) {
   return false;
 }
 
-bool Exit::by_force() const {
-  return false;
-}
-
 std::string to_string(const Exit& exit) {
   return exit.timed_out ? "its time was up" : "exit code " + std::to_string(exit.code);
 }

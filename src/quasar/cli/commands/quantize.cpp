@@ -14,6 +14,7 @@
 #include "quasar/cli/steps.hpp"
 #include "quasar/graph/files_of.hpp"
 #include "quasar/inspect/inputs.hpp"
+#include "quasar/inspect/inspect.hpp"
 #include "quasar/job/job.hpp"
 #include "quasar/quant/encodings.hpp"
 #include "quasar/quant/given_ranges.hpp"
@@ -29,11 +30,11 @@ class Quantize final : public Command {
                    "the float ONNX model, or a configuration file with the key models; with --from-study that of the search, "
                    "where it still is");
     add_output(app, "-o,--output", output_, "the quantized model")->required();
-    auto* how = app.add_option_group("how", "exactly one of");
+    auto* how = app.add_option_group("how", "one of; with --target alone the target's usual scheme");
     how->add_option("--scheme", scheme_, "a named configuration; see `quasar list schemes`");
     how->add_option("--config", config_, "a file with a configuration, for example best_config.yaml");
     auto* from_study = how->add_option("--from-study", study_, "the output folder of a search, or a study's database");
-    how->require_option(1);
+    how->require_option(0, 1);
     app.add_option("--trial", trial_, "with --from-study: the trial's number [the best one's]")->needs(from_study);
     app.add_option("--study-name", study_name_, "with --from-study: which study, where there are several")->needs(from_study);
     app.add_option("--storage", storage_, "with --from-study: the address of the folder's study, where that is on a server")
@@ -70,7 +71,10 @@ class Quantize final : public Command {
     if (words.is_null()) throw Error(config_ + " is empty, but must be a mapping of keys");
     if (!format_.empty()) words["quant_format"] = format_;
     apply_settings(words, settings_);
-    const tune::Quantized result = made(words, trial);
+    tune::Quantized result = made(words, trial);
+    if (is_usual(trial))
+      result.plan.notes.insert(result.plan.notes.begin(),
+                               "scheme is " + words["scheme"].get<std::string>() + ": the usual one of target " + target_);
     // Made before anything is written: a mistake leaves no half of the files.
     const std::string ranges = exported_.empty() ? "" : exported(result);
     pieces_ = tune::write_model(result, output_);
@@ -175,7 +179,18 @@ class Quantize final : public Command {
                                                : "no layer's rounding was optimized";
   }
 
-  Json configuration() const { return scheme_.empty() ? tune::read_words(config_) : Json{{"scheme", scheme_}}; }
+  Json configuration() const {
+    if (!config_.empty()) return tune::read_words(config_);
+    if (!scheme_.empty()) return {{"scheme", scheme_}};
+    if (!target_.empty()) return {{"scheme", tune::usual_scheme(target_)}};
+    throw Error(
+        "--scheme is required: a named configuration, as `quasar list schemes` shows them; --config FILE, --from-study FOLDER, "
+        "and "
+        "--target NAME with its usual scheme, do as well");
+  }
+
+  // Whether nobody said how.
+  bool is_usual(const std::optional<tune::PastTrial>& trial) const { return !trial && config_.empty() && scheme_.empty(); }
 
   std::optional<tune::PastTrial> past_trial() const {
     if (study_.empty()) return std::nullopt;

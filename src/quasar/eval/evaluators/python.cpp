@@ -92,7 +92,7 @@ class Python final : public CustomEvaluator {
     if (!worker.process->ask(question.dump(), line, seconds)) {
       const Exit exit = worker.process->wait();
       const std::string why =
-          exit.by_force() ? "took longer than its timeout of " + Json(seconds).dump() + " s" : "ended with " + to_string(exit);
+          exit.timed_out ? "took longer than its timeout of " + Json(seconds).dump() + " s" : "ended with " + to_string(exit);
       throw EvaluatorFailed("the Python evaluator " + why, "stderr", tail_of(errors));
     }
     Json answer = json_in(line).value_or(Json());

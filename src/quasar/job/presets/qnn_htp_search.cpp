@@ -11,7 +11,7 @@ Entry<Preset> qnn_htp_search() {
             .target = "qnn_htp",
             .activations = {"UInt16Spec", "UInt8Spec"},
             .methods = {"MinMax", "Percentile", "MinMSE"},
-            .more = {{"BiasCorrection", {true}}},
+            .more = {{"BiasCorrection", {true}}, {"RangeMargin", {0.25}}},
         }));
       }};
 }

@@ -15,7 +15,8 @@ const std::vector<RangeKey>& range_keys() {
   static const std::vector<RangeKey> all{{"Percentile", "percentile", "percentile"},
                                          {"PercentileCandidates", "layerwise_percentile", "percentile_candidates"},
                                          {"CalibMovingAverage", "min_max", "moving_average"},
-                                         {"CalibMovingAverageConstant", "min_max", "moving_average_constant"}};
+                                         {"CalibMovingAverageConstant", "min_max", "moving_average_constant"},
+                                         {"RangeMargin", "min_max", "margin"}};
   return all;
 }
 

@@ -1,6 +1,7 @@
 #include "quasar/quant/config/idle_keys.hpp"
 
 #include <algorithm>
+#include <map>
 
 #include "quasar/base/names.hpp"
 #include "quasar/quant/codes/range.hpp"
@@ -34,23 +35,29 @@ std::vector<Idle> idle_keys() {
   return all;
 }
 
-// Moving averages are taken over samples: of activations, and weights have none. What a key is anyway needs no note: Quasar's own
-// configurations hold both.
-std::string why_no_average(const std::string& key, const Json& value, const Config& config) {
-  const bool constant = normalized(key) == normalized("CalibMovingAverageConstant");
-  if (!constant && normalized(key) != normalized("CalibMovingAverage")) return "";
+// Moving averages and margins are of what samples show: of activations, and weights have none. What a key is anyway needs no
+// note: Quasar's own configurations hold all three.
+std::string why_no_extremes(const std::string& key, const Json& value, const Config& config) {
+  static const std::map<std::string, std::string> options{{normalized("CalibMovingAverage"), "moving_average"},
+                                                          {normalized("CalibMovingAverageConstant"), "moving_average_constant"},
+                                                          {normalized("RangeMargin"), "margin"}};
+  const auto option = options.find(normalized(key));
+  if (option == options.end()) return "";
   const auto& specs = ranges::table().find("min_max").second.options;
-  const auto spec = std::ranges::find(specs, constant ? "moving_average_constant" : "moving_average", &OptionSpec::name);
+  const auto spec = std::ranges::find(specs, option->second, &OptionSpec::name);
   if (spec != specs.end() && value == spec->fallback) return "";
   std::vector<const Scheme*> activations{&config.activation};
   for (const auto& rule : config.layers) activations.push_back(&rule.activation);
   if (config.mixed) activations.push_back(&config.mixed->activation);
-  const auto observed = [](const Scheme* scheme) {
-    return scheme->range_options.contains("moving_average") && is_integer(scheme->type) && !scheme->dynamic;
-  };
-  if (std::ranges::none_of(activations, observed)) return "calibration_method of activations is not MinMax";
+  std::erase_if(activations, [](const Scheme* scheme) {
+    return !scheme->range_options.contains("moving_average") || !is_integer(scheme->type) || scheme->dynamic;
+  });
+  if (activations.empty()) return "calibration_method of activations is not MinMax";
   const auto averages = [](const Scheme* scheme) { return scheme->range_options.value("moving_average", Json()) == true; };
-  return constant && std::ranges::none_of(activations, averages) ? "CalibMovingAverage is not true" : "";
+  if (option->second == "moving_average_constant" && std::ranges::none_of(activations, averages))
+    return "CalibMovingAverage is not true";
+  const auto is_wide = [](const Scheme* scheme) { return bits_of(scheme->type) == 16; };
+  return option->second == "margin" && std::ranges::none_of(activations, is_wide) ? "no values have 16 bits" : "";
 }
 
 // It stretches ranges of activations to the ends of power-of-two grids.
@@ -75,7 +82,8 @@ std::vector<std::string> notes_on_idle_keys(const Json& words, const Config& con
       if (normalized(key) == normalized(idle.key) && !acting.contains(idle.sign.empty() ? idle.key : idle.sign))
         notes.push_back(key + " has no effect: " + idle.why);
     }
-    if (const std::string why = why_no_average(key, value, config); !why.empty()) notes.push_back(key + " has no effect: " + why);
+    if (const std::string why = why_no_extremes(key, value, config); !why.empty())
+      notes.push_back(key + " has no effect: " + why);
     if (value == true && fits_nothing(key, config))
       notes.push_back(key + " is of no use: no activations have power-of-two scales");
     for (const auto& option : fixed_options()) {

@@ -38,7 +38,13 @@ TensorOverride parse_one(const std::string& name, const Json& words) {
   check_keys(name, words);
   TensorOverride out{.words = words};
   if (words.contains("quant_type")) {
-    const Scheme scheme = parse_scheme({{"activation", words.at("quant_type")}}, "activation");
+    const Scheme scheme = [&] {
+      try {
+        return parse_scheme({{"activation", words.at("quant_type")}}, "activation");
+      } catch (const Error& e) {
+        throw Error(owner + "." + name + ".quant_type: " + e.what());
+      }
+    }();
     if (scheme.dynamic || !is_integer(scheme.type))
       throw Error(owner + "." + name + ".quant_type is " + words.at("quant_type").dump() +
                   ", but must be an integer type; exclude or specific_layer_config leave layers in float");

@@ -1,6 +1,7 @@
 #include "quasar/quant/qnn/htp_check.hpp"
 
 #include <algorithm>
+#include <set>
 
 #include "quasar/graph/lookup.hpp"
 #include "quasar/ops/constants.hpp"
@@ -9,6 +10,15 @@
 
 namespace quasar::quant {
 namespace {
+
+std::optional<float> only_number(const Tensor& values) {
+  if (values.count() != 1) return std::nullopt;
+  if (values.type() == DataType::float32) return values.as<float>()[0];
+  if (values.type() == DataType::uint8) return values.as<uint8_t>()[0];
+  if (values.type() == DataType::int8) return values.as<int8_t>()[0];
+  if (values.type() == DataType::uint16) return values.as<uint16_t>()[0];
+  return std::nullopt;
+}
 
 class HtpCheck {
  public:
@@ -57,12 +67,24 @@ class HtpCheck {
       return add(node.name, "float",
                  "the compiler gives up on the whole model where it computes in float on a value that was computed in float; "
                  "FuseL2Norm: true makes one operator of a division by it");
+    if (at == nullptr && axes_of(node) > 4 && (node.is("Conv") || node.is("ConvTranspose")))
+      return add(node.name, "float",
+                 "the compiler has no " + node.op_type + " of volumes in float, and gives up on the whole model");
+    if (node.is("AveragePool") && cuts_windows(node))
+      return add(node.name, "windows",
+                 "its last windows reach beyond what it reads (ceil_mode), and come out wrong there, on codes and in float");
+    if (is_in(never_before_codes, node) && !runs_on_codes(at) && leads_to_codes(node))
+      return add(node.name, "float",
+                 "it computes in float, what it writes becomes codes further on, and the compiler gives up on the whole model");
+    if (node.is("Resize")) {
+      if (const std::string why = fault_of_nearest(node); !why.empty()) return add(node.name, "resize", why);
+    }
     if (at == nullptr) return;
     if (node.is("Pad") && is_pool_padded_to_codes(*at))
       return add(node.name, "float",
                  "the compiler gives up on the whole model where a MaxPool in float, this Pad and a pair follow each other; what "
                  "comes before must be quantized (ConvertBNToConv: true where that is a BatchNormalization)");
-    if (node.is("Div") && at->output && divides_what_floats_gave(*at))
+    if (node.is("Div") && at->output && !ends_the_model(node) && divides_what_floats_gave(*at))
       return add(
           node.name, "division",
           "it divides codes that are made there of a value computed in float, and the compiler gives up on the whole model; "
@@ -81,8 +103,82 @@ class HtpCheck {
     if (PairFault scales = fault_of_scales(*at); !scales.rule.empty()) return out_.push_back({node.name, std::move(scales)});
     if (is_in(htp_sums, node)) look_at_sum(*at);
     look_at_grid(*at);
+    look_at_ratio(*at);
     if (node.is("Clip")) look_at_clip(*at);
+    look_at_min_and_max(*at);
     if (node.is("Pad")) look_at_pad(*at);
+  }
+
+  // Between pairs on both sides, or with an activation before the one behind it, which ONNX Runtime takes out.
+  bool runs_on_codes(const NodeInPairs* at) const {
+    return at != nullptr && std::ranges::any_of(at->inputs, [](const auto& input) { return input.has_value(); }) &&
+           output_of(*at) != nullptr;
+  }
+
+  // Whether nodes in float carry what it writes to codes that others read. A mean on the way is no fault.
+  bool leads_to_codes(const graph::Node& node) const {
+    std::set<std::string> seen;
+    std::vector<const graph::Node*> open{&node};
+    while (!open.empty()) {
+      const graph::Node* const next = open.back();
+      open.pop_back();
+      for (const auto& output : next->outputs) {
+        for (const graph::Node* reader : index_.consumers(output)) {
+          if (quantizes(reader) && !gives_outputs_only(*reader)) return true;
+          if (!quantizes(reader) && !reader->is("ReduceMean") && seen.insert(reader->name).second) open.push_back(reader);
+        }
+      }
+    }
+    return false;
+  }
+
+  // Whether nobody but the model's user reads the codes.
+  bool gives_outputs_only(const graph::Node& quantize) const {
+    const graph::Node* const dequantize = graph::sole_reader(quantize.outputs.front(), index_);
+    return dequantizes(dequantize) && index_.is_output(dequantize->outputs.front()) &&
+           index_.consumers(dequantize->outputs.front()).empty();
+  }
+
+  // Whether its pair gives an output of the model, and nothing else.
+  bool ends_the_model(const graph::Node& node) const {
+    const graph::Node* const quantize = graph::sole_reader(node.outputs.front(), index_);
+    return quantizes(quantize) && gives_outputs_only(*quantize);
+  }
+
+  // Which neighbour the provider takes, as measured: for each way of coordinates one nearest_mode, but where no place lies in the
+  // middle between two.
+  std::string fault_of_nearest(const graph::Node& node) const {
+    if (node.text("mode", "nearest") != "nearest") return "";
+    const std::string way = node.text("coordinate_transformation_mode", "half_pixel");
+    const std::string nearest = node.text("nearest_mode", "round_prefer_floor");
+    const bool centred = way == "half_pixel" || way == "pytorch_half_pixel";
+    if (way == "asymmetric" && nearest != "floor" && nearest != "round_prefer_ceil") return "its nearest_mode falls to the CPU";
+    const std::string right = way == "asymmetric"           ? "floor"
+                              : way == "pytorch_half_pixel" ? "round_prefer_floor"
+                                                            : "round_prefer_ceil";
+    if (nearest == right || (centred && nearest.starts_with("round_") && grows_by_whole_factors(node))) return "";
+    return "it takes neighbours as with nearest_mode " + right + ", and not " + nearest + ": values come out in wrong places";
+  }
+
+  bool cuts_windows(const graph::Node& node) const {
+    if (node.integer("ceil_mode", 0) == 0) return false;
+    const auto from = values_.find(node.inputs.front());
+    const std::vector<int64_t> kernel = node.integers("kernel_shape"), strides = node.integers("strides"),
+                               pads = node.integers("pads");
+    if (from == values_.end() || !from->second.shape || from->second.shape->size() != kernel.size() + 2) return true;
+    for (size_t k = 0; k < kernel.size(); k++) {
+      const int64_t size = (*from->second.shape)[k + 2], stride = k < strides.size() ? strides[k] : 1;
+      const int64_t border = k + kernel.size() < pads.size() ? pads[k] + pads[k + kernel.size()] : 0;
+      if (size < 0 || (size + border - kernel[k]) % stride != 0) return true;
+    }
+    return false;
+  }
+
+  bool grows_by_whole_factors(const graph::Node& node) const {
+    const auto from = values_.find(node.inputs.front()), to = values_.find(node.outputs.front());
+    if (from == values_.end() || to == values_.end() || !from->second.shape || !to->second.shape) return true;  // nobody knows
+    const auto is_whole = [](int64_t large, int64_t small) { return small > 0 && large % small == 0; };
+    return std::ranges::equal(*to->second.shape, *from->second.shape, is_whole);
   }
 
   bool is_pool_padded_to_codes(const NodeInPairs& pad) const {
@@ -202,7 +298,7 @@ class HtpCheck {
 
   void look_at_grid(const NodeInPairs& at) {
     if (!at.output || at.output->type != DataType::uint16) return;
-    const bool sigmoid = at.node.is("Sigmoid");
+    const bool sigmoid = at.node.is("Sigmoid") || at.node.is("HardSigmoid");
     if (!sigmoid && !at.node.is("Tanh")) return;
     const double scale = sigmoid ? 1.0 / 65536 : 1.0 / 32768;
     if (at.output->scale == scale && at.output->zero_point == (sigmoid ? 0 : 32768)) return;
@@ -211,7 +307,58 @@ class HtpCheck {
             (sigmoid ? "1/65536 and zero point 0" : "1/32768 and zero point 32768") + "; with others its values come out wrong");
   }
 
+  // Scales this far apart come out wrong: right at 35 000 times, wrong at 89 000 (2026-11-29).
+  void look_at_ratio(const NodeInPairs& at) {
+    constexpr double most = 65536;
+    if (!at.output || !(at.node.is("Max") || at.node.is("Min") || at.node.is("Concat"))) return;
+    for (const auto& input : at.inputs) {
+      if (!input || input->scale <= most * at.output->scale) continue;
+      return add(
+          at.node.name, "scale",
+          "'" + input->value + "' has codes whose scale is more than 65536 times that of the result, which comes out wrong");
+    }
+  }
+
   // Behind what is in the list, and a pair between: what the pair behind does not clip is not clipped at all.
+  void look_at_min_and_max(const NodeInPairs& at) {
+    const char* const other = at.node.is("Min") ? "Max" : "Min";
+    if (!at.output || !(at.node.is("Min") || at.node.is("Max"))) return;
+    ops::Bounds bounds;
+    for (size_t k = 0; k < at.inputs.size() && k < 2; k++) {
+      if (!at.inputs[k] || at.inputs[k]->constant) continue;
+      const graph::Node* const before = writer_before_pair(at.node.inputs[k]);
+      if (before == nullptr || !before->is(other)) continue;
+      for (const auto* node : {before, &at.node}) {
+        const std::optional<float> bound = constant_of(*node);
+        if (!bound) return;
+        (node->is("Min") ? bounds.high : bounds.low) = *bound;
+      }
+      const QuantParams grid{
+          .type = at.output->type, .scales = {static_cast<float>(at.output->scale)}, .zero_points = {at.output->zero_point}};
+      const auto slack = static_cast<float>(at.output->scale);
+      if (keeps_within(grid, {bounds.low - slack, bounds.high + slack})) return;
+      return add(
+          at.node.name, "clip",
+          "the compiler skips a Min and a Max with constants, one behind the other, and the pair behind them does not end at "
+          "their bounds: values beyond them come out unclipped");
+    }
+  }
+
+  // The one number that a Min or Max compares with, in float or in codes.
+  std::optional<float> constant_of(const graph::Node& node) const {
+    const auto found = pairs_.find(node.name);
+    for (size_t k = 0; k < node.inputs.size(); k++) {
+      if (const Tensor* constant = model_.initializer(node.inputs[k])) return only_number(*constant);
+      const auto* const pair = found == pairs_.end() || k >= found->second->inputs.size() ? nullptr : &found->second->inputs[k];
+      if (pair == nullptr || !*pair || !(*pair)->constant) continue;
+      const Tensor* const codes = model_.initializer((*pair)->value);
+      const auto code = codes == nullptr ? std::nullopt : only_number(*codes);
+      if (!code) return std::nullopt;
+      return static_cast<float>((*pair)->scale * (double{*code} - (*pair)->zero_point));
+    }
+    return std::nullopt;
+  }
+
   void look_at_clip(const NodeInPairs& at) {
     if (!at.inputs.front() || !at.output || clips_alike(at.node, *at.output, at.output->scale)) return;
     const graph::Node* const before = writer_before_pair(at.node.inputs.front());

@@ -39,6 +39,9 @@ inline constexpr std::array<std::string_view, 16> never_in_float = {
 // Nor does it compile between pairs.
 inline constexpr std::array<std::string_view, 2> never_compile = {"Selu", "ThresholdedRelu"};
 
+// Where one computes in float, and its result becomes codes further on, the compiler gives up on the whole model.
+inline constexpr std::array<std::string_view, 4> never_before_codes = {"Sqrt", "Exp", "Reciprocal", "Div"};
+
 // What makes a condition of floats: a Where on it does not compile, but where the comparison stands between pairs.
 inline constexpr std::array<std::string_view, 5> compares_values = {"Greater", "GreaterOrEqual", "Less", "LessOrEqual", "Equal"};
 

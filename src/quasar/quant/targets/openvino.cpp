@@ -191,7 +191,8 @@ class OpenVino final : public Target {
   std::vector<NodeFault> faults(const graph::Model& model, const std::map<std::string, graph::Value>& values) const override {
     std::vector<NodeFault> out = Target::faults(model, values);
     for (const auto& at : nodes_in_pairs(model)) {
-      if (at.node.is("Slice") && at.inputs.front() && at.output && takes_everything(at.node, values))
+      if (at.node.is("Slice") && at.inputs.front() && at.output && takes_everything(at.node, values) &&
+          !goes_backwards(at.node, model))
         out.push_back({at.node.name, {"slice", takes_all_and_crashes}});
     }
     return out;
@@ -228,6 +229,13 @@ class OpenVino final : public Target {
     if (from == values.end() || to == values.end() || !from->second.shape || !to->second.shape) return false;
     const auto known = [](int64_t size) { return size >= 0; };
     return *from->second.shape == *to->second.shape && std::ranges::all_of(*from->second.shape, known);
+  }
+
+  // Or nobody knows its steps.
+  static bool goes_backwards(const graph::Node& slice, const graph::Model& model) {
+    const Tensor* const steps = slice.inputs.size() < 5 ? nullptr : model.initializer(slice.inputs[4]);
+    if (steps == nullptr) return slice.inputs.size() > 4 && !slice.inputs[4].empty();
+    return steps->type() != DataType::int64 || std::ranges::any_of(steps->as<int64_t>(), [](int64_t step) { return step < 0; });
   }
 
   static bool is_nearest(const graph::Node& node) { return node.is("Resize") && node.text("mode", "nearest") == "nearest"; }

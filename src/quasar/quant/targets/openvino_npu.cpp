@@ -120,7 +120,7 @@ class OpenVinoNpu final : public Target {
   bool has_hard_swish() const override { return true; }
 
   std::string runtime() const override { return "openvino"; }
-  std::string stand_in() const override {
+  std::string stand_in(bool) const override {
     return "target openvino_npu is judged on OpenVINO's CPU: scores are those of its arithmetic, in float32 where the NPU has "
            "float16, and times say nothing of the NPU";
   }

@@ -8,6 +8,9 @@ namespace {
 
 class OrtArm64 final : public OnnxRuntimeCpu {
  public:
+  // Where int8 values become uint8 for one of their readers (ort_cpu), all do: its library leaves int8 as it is, and has no
+  // kernel that reads one and writes the other.
+  DataType activation_type(DataType wanted, size_t, int64_t) const override { return constant_type(wanted); }
   bool timed_here() const override { return processor_is_arm64(); }
   ops::Kernels kernels() const override { return ops::Kernels::neon; }
   bool takes_half_in_islands() const override { return true; }

@@ -23,6 +23,13 @@ class OrtCuda final : public Target {
            "TensorRT's (target tensorrt, scheme s8s8_tensorrt)";
   }
 
+  std::string stand_in(bool on_cpu) const override {
+    return on_cpu
+               ? "target ort_cuda is judged on this machine's CPU, as search_devices names no GPU (cuda:0): scores are those of "
+                 "the codes, and times say nothing of a GPU"
+               : "";
+  }
+
   std::string told_of_all() const override {
     return "ONNX Runtime's CUDA provider runs nothing of a quantized model in integers: what stands between pairs computes in "
            "float";

@@ -10,7 +10,7 @@
 //   Clip      behind a layer, Add, Sub, Mul or Clip with a pair between is skipped, and its values come out unclipped: the pair
 //             behind must clip instead, or a Max or Min with a constant
 //   Pad       with a constant beyond the grid before it comes out wrong; not where it runs in float behind two Neg
-//   Sigmoid   in 16 bits has scale 1/65536, Tanh 1/32768 about the middle; others come out wrong
+//   Sigmoid   and HardSigmoid in 16 bits have scale 1/65536, Tanh 1/32768 about the middle; others come out wrong
 //   shapes    fixed, of at most 5 axes
 //
 // What is left in float runs in float16 on the NPU, beside the codes.
@@ -96,7 +96,10 @@ class QnnHtp final : public Target {
 
   std::optional<QuantParams> grid_written_by(const graph::Node& node, DataType type) const override {
     if (type != DataType::uint16) return std::nullopt;
-    if (node.is("Sigmoid")) return QuantParams{.type = type, .scales = {1.0F / 65536}, .zero_points = {0}};
+    if (node.is("Sigmoid") || node.is("HardSigmoid"))
+      return QuantParams{.type = type, .scales = {1.0F / 65536}, .zero_points = {0}};
+    // Others run too, but what lies beyond their ends comes out at the other end.
+    if (node.is("LpNormalization")) return QuantParams{.type = type, .scales = {2.0F / 65535}, .zero_points = {32768}};
     if (node.is("Tanh")) return QuantParams{.type = type, .scales = {1.0F / 32768}, .zero_points = {32768}};
     return std::nullopt;
   }

@@ -78,11 +78,11 @@ class TensorRt final : public Target {
   bool runs(const graph::Node& node, const ops::Roles& roles, const Config&, std::string& why) const override {
     why.clear();
     if (is_one_of(trt_sums, node)) {
-      if (!roles.weight) why = "TensorRT runs products of two values in float16, as a part of attention";
+      if (!roles.weight) why = "TensorRT runs products of two values in float, as a part of attention";
     } else if (roles.kind == ops::Kind::movement && !node.is("MaxPool")) {
       why = "it moves values: TensorRT takes the pairs behind it past it by itself";
     } else if (!is_one_of(trt_others, node)) {
-      why = "TensorRT computes it in float16";
+      why = "TensorRT computes it in float";
     }
     return why.empty();
   }
@@ -120,7 +120,7 @@ class TensorRt final : public Target {
   bool takes_unsigned_weights() const override { return false; }
   std::string usual_scheme() const override { return "s8s8_tensorrt"; }
   std::string usual_preset() const override { return "tensorrt_search"; }
-  std::string stand_in() const override {
+  std::string stand_in(bool) const override {
     return "target tensorrt is judged in ONNX Runtime, which computes between pairs in float: scores are those of the codes, "
            "without "
            "what float16 rounds or loses, and times say nothing of a GPU";
@@ -170,7 +170,7 @@ class TensorRtCheck {
     if (at.node.is("Add")) return look_at_add(at);
     if (at.node.is("Concat")) return look_at_concat(at);
     if (!is_one_of(trt_others, at.node) && !moves(at.node) && only_rounds(at))
-      add(at, "float", at.node.op_type + " runs in float16: the pairs around it only round what it reads and writes");
+      add(at, "float", at.node.op_type + " runs in float: the pairs around it only round what it reads and writes");
   }
 
   bool look_at_codes(const NodeInPairs& at, const Pair& pair) {
@@ -193,7 +193,7 @@ class TensorRtCheck {
     if (values && !factor && !small.empty()) return;  // rightly in float, beside others that read the same codes
     if (!values || !factor)
       return add(at, "inputs",
-                 std::string(values ? "what it is multiplied with" : "what it reads") + " has no pair: it runs in float16");
+                 std::string(values ? "what it is multiplied with" : "what it reads") + " has no pair: it runs in float");
     if (!small.empty()) add(at, "sizes", small);
   }
 
@@ -281,7 +281,9 @@ std::vector<NodeFault> TensorRt::faults(const graph::Model& model, const std::ma
 }  // namespace
 
 Entry<Target> tensorrt() {
-  return {.help = "NVIDIA's TensorRT: int8 without zero points on what weighted sums read, the rest in float16",
+  return {.help =
+              "NVIDIA's TensorRT: int8 without zero points on what weighted sums read, the rest in float32, or float16 with "
+              "high_precision_dtype",
           .make = make_as<TensorRt, Target>,
           .aliases = {"trt"}};
 }

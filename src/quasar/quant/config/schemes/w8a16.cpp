@@ -11,6 +11,7 @@ Entry<SchemePreset> w8a16() {
             Json{{"activation", "UInt16Spec"},
                  {"activation_params", {{"symmetric", false}, {"calibration_method", "MinMax"}}},
                  {"BiasCorrection", true},
+                 {"RangeMargin", 0.25},
                  {"weight", "Int8Spec"},
                  {"weight_params", {{"symmetric", true}, {"calibration_method", "MinMax"}, {"quant_granularity", "Channel"}}}});
       }};
