@@ -4,14 +4,14 @@ namespace quasar::tune::presets {
 
 Entry<Preset> qnn_htp_search() {
   return {
-      "Qualcomm's NPU. 12 calibrations: asymmetric uint16 or uint8 activations, int8 weights per channel. Then optimized "
+      "Qualcomm's NPU. 14 calibrations: asymmetric uint16 or uint8 activations, int8 weights per channel. Then optimized "
       "rounding of the best.",
       [](const Options&) {
         return std::make_unique<Preset>(search_for({
             .target = "qnn_htp",
             .activations = {"UInt16Spec", "UInt8Spec"},
             .methods = {"MinMax", "Percentile", "MinMSE"},
-            .more = {{"BiasCorrection", {true}}, {"RangeMargin", {0.25}}},
+            .more = {{"BiasCorrection", {true}}, {"RangeMargin", {0.25, 0.0}}},
         }));
       }};
 }
