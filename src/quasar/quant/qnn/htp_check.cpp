@@ -1,10 +1,10 @@
 #include "quasar/quant/qnn/htp_check.hpp"
 
 #include <algorithm>
-#include <set>
 
 #include "quasar/graph/lookup.hpp"
 #include "quasar/ops/constants.hpp"
+#include "quasar/quant/qnn/before_codes.hpp"
 #include "quasar/quant/qnn/htp_operators.hpp"
 #include "quasar/quant/target.hpp"
 
@@ -73,7 +73,7 @@ class HtpCheck {
     if (node.is("AveragePool") && cuts_windows(node))
       return add(node.name, "windows",
                  "its last windows reach beyond what it reads (ceil_mode), and come out wrong there, on codes and in float");
-    if (is_in(never_before_codes, node) && !runs_on_codes(at) && leads_to_codes(node))
+    if (is_in(never_before_codes, node) && !runs_on_codes(at) && leads_to_codes(node, index_))
       return add(node.name, "float",
                  "it computes in float, what it writes becomes codes further on, and the compiler gives up on the whole model");
     if (node.is("Resize")) {
@@ -113,23 +113,6 @@ class HtpCheck {
   bool runs_on_codes(const NodeInPairs* at) const {
     return at != nullptr && std::ranges::any_of(at->inputs, [](const auto& input) { return input.has_value(); }) &&
            output_of(*at) != nullptr;
-  }
-
-  // Whether nodes in float carry what it writes to codes that others read. A mean on the way is no fault.
-  bool leads_to_codes(const graph::Node& node) const {
-    std::set<std::string> seen;
-    std::vector<const graph::Node*> open{&node};
-    while (!open.empty()) {
-      const graph::Node* const next = open.back();
-      open.pop_back();
-      for (const auto& output : next->outputs) {
-        for (const graph::Node* reader : index_.consumers(output)) {
-          if (quantizes(reader) && !gives_outputs_only(*reader)) return true;
-          if (!quantizes(reader) && !reader->is("ReduceMean") && seen.insert(reader->name).second) open.push_back(reader);
-        }
-      }
-    }
-    return false;
   }
 
   // Whether nobody but the model's user reads the codes.

@@ -39,8 +39,14 @@ inline constexpr std::array<std::string_view, 16> never_in_float = {
 // Nor does it compile between pairs.
 inline constexpr std::array<std::string_view, 2> never_compile = {"Selu", "ThresholdedRelu"};
 
-// Where one computes in float, and its result becomes codes further on, the compiler gives up on the whole model.
-inline constexpr std::array<std::string_view, 4> never_before_codes = {"Sqrt", "Exp", "Reciprocal", "Div"};
+// Where one computes in float, and its result becomes codes that these read, the compiler gives up on the whole model. Add, Mul,
+// Min and Max: of two values, and not of a value and a constant.
+inline constexpr std::array<std::string_view, 5> never_before_codes = {"Sqrt", "Exp", "Reciprocal", "Div", "ReduceSum"};
+inline constexpr std::array<std::string_view, 8> never_behind_floats = {"Conv", "ConvTranspose", "Gemm", "MatMul",
+                                                                        "Mul",  "Min",           "Max",  "MaxPool"};
+// Nor these, but behind a ReduceSum.
+inline constexpr std::array<std::string_view, 4> rarely_behind_floats = {"Add", "LayerNormalization", "GlobalAveragePool",
+                                                                         "ReduceMean"};
 
 // What makes a condition of floats: a Where on it does not compile, but where the comparison stands between pairs.
 inline constexpr std::array<std::string_view, 5> compares_values = {"Greater", "GreaterOrEqual", "Less", "LessOrEqual", "Equal"};
