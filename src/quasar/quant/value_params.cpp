@@ -39,18 +39,17 @@ stats::Range between(const stats::Range& range, const ops::Bounds& bounds, const
 
 // Beyond which the value never is: where an activation clips it, or a Min or Max with a constant does, or both one after the
 // other.
-ops::Bounds bounds_of(const std::string& value, const graph::Index& index) {
+ops::Bounds bounds_of(const std::string& value, const graph::Index& index, const Placement& placement) {
   const graph::Node* const producer = index.producer(value);
   if (producer == nullptr) return {};
-  std::string why;
-  const auto roles = ops::roles_of(*producer, index.model(), why);
-  if (roles && roles->bounds) return *roles->bounds;
+  const ops::Roles* const roles = placement.roles(producer);
+  if (roles != nullptr && roles->bounds) return *roles->bounds;
   const bool least = producer->is("Max");
   if ((!least && !producer->is("Min")) || producer->inputs.size() != 2) return {};
   const size_t at = index.model().initializer(producer->inputs[0]) != nullptr ? 0 : 1;
   const Tensor* const constant = index.model().initializer(producer->inputs[at]);
   if (constant == nullptr || constant->type() != DataType::float32 || constant->count() == 0) return {};
-  ops::Bounds bounds = bounds_of(producer->inputs[1 - at], index);
+  ops::Bounds bounds = bounds_of(producer->inputs[1 - at], index, placement);
   const auto [low, high] = std::ranges::minmax(constant->as<float>());
   if (least) return {std::max(bounds.low, low), std::max(bounds.high, high)};
   return {std::min(bounds.low, low), std::min(bounds.high, high)};
@@ -187,7 +186,7 @@ QuantParams ValueParams::own(const std::string& value, const Scheme& usual) {
   }
   if (!given && scheme.type == DataType::int8 && scheme.symmetric && holds_states(value))
     range = {std::min(range.low, -1.0), std::max(range.high, 1.0)};
-  if (!given) range = between(range, bounds_of(value, at_.index), found->second.range);
+  if (!given) range = between(range, bounds_of(value, at_.index, at_.placement), found->second.range);
   // Where readers in a type of their own ask too, the one in which it is written holds.
   if (usual == at_.schemes.written(value) || !ranges_.contains(value)) ranges_[value] = range;
   const auto [scale, zero_point] = scale_for(range, scheme.type, scheme.symmetric, scheme.scale_type);
