@@ -37,7 +37,11 @@ const char* name_of(Level level) {
 class Callbacks {
  public:
   Callbacks(const py::object& log, const py::object& event, std::shared_ptr<CallingThread> caller, const tune::Job& job)
-      : log_(log), event_(event), caller_(std::move(caller)), name_(tune::name_among_others(job.study)), words_(job.aim, name_) {}
+      : log_(log),
+        event_(event),
+        caller_(std::move(caller)),
+        name_(tune::name_among_others(job.study)),
+        words_(job.aim, name_, tune::rank() > 0) {}
 
   report::TrialWords& words() { return words_; }
 

@@ -41,7 +41,7 @@ TEST_F(Workers, WhatAStudyDoesNotKeepIsAskedFor) {
   fs::create_directories(file("here"));
   fs::copy_file(digits("digits.onnx"), file("here") / "net.onnx");
   write_file(config, with(read_file(config), digits("digits.onnx"), "here/net.onnx"));
-  Child leader(search({"--set", "n_trials=100000", "--set", "study_files_limit=100000"}), file("leader"));
+  Child leader(search({"--set", "n_trials=100000", "--set", "study_files_limit=100000", "--quiet"}), file("leader"));
   ASSERT_TRUE(wait_for_trials(1)) << leader.output();
   EXPECT_NE(leader.output().find("not kept in the study, workers need it in files: model_input (0.139 MB, and study_files_limit"),
             std::string::npos)

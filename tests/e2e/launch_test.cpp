@@ -1,4 +1,5 @@
 // Processes that were started together, as mpirun and srun start them: the first leads, the others work for it, or end with it.
+// And what becomes of those whose leader dies.
 #include "e2e/workers.hpp"
 
 namespace quasar::e2e {
@@ -68,6 +69,32 @@ TEST_F(Workers, StartedByMpirun) {
   EXPECT_NE(read_file(file("mpirun")).find("a storage that all share"), std::string::npos) << read_file(file("mpirun"));
   EXPECT_EQ(started(1, "--set storage=study.db --set n_trials=5 --set output_dir=" + file("one").string()), 0)
       << read_file(file("mpirun"));
+}
+
+// Until the process has said it; false: not for as long as a test may take.
+bool wait_for_words(const Child& child, const std::string& words) {
+  for (int i = 0; i < 6000 * patience && child.output().find(words) == std::string::npos; ++i)
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  return child.output().find(words) != std::string::npos;
+}
+
+// Whoever reads only the end of a worker's words is to know that best.onnx was not written.
+TEST_F(Workers, SayThatTheirLeaderHasGone) {
+  Child leader(search(), file("leader")), one(worker(), file("one"));
+  ASSERT_TRUE(wait_for_words(one, "trial ")) << one.output() << leader.output();
+  leader.signal(SIGKILL);
+  leader.wait();
+  EXPECT_EQ(one.wait(), 0) << one.output();
+  EXPECT_NE(one.output().find("; the leader of this search has gone: `quasar search --resume` writes its results\n"),
+            std::string::npos)
+      << one.output();
+  Child late({"worker", server->url(), "--drain", "60"}, file("late"));
+  EXPECT_TRUE(wait_for_words(late, "where none runs now: the leader has gone of AutoSearch, which")) << late.output();
+  late.signal(SIGTERM);
+  EXPECT_EQ(late.wait(), 0) << late.output();
+  Child again(search({"--resume"}), file("again"));
+  EXPECT_EQ(again.wait(), 0) << again.output();
+  expect_whole(all_trials);
 }
 
 }  // namespace

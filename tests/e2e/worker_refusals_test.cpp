@@ -67,6 +67,10 @@ TEST_F(Workers, WhatDoesNotFitIsAnError) {
   fails(worker("", {"--wait", "1e18"}), "--wait is 1e+18, but must be");
   fails(worker("", {"--wait", "0"}), "start `quasar search` with the same storage");
   fails({"worker", config.string()}, "postgresql://");
+  fails({"worker"}, "give the search's address: quasar worker postgresql://user@host:port/database");
+  for (const char* other : {"sqlite:///study.db", "study.db", "mysql://server/studies"})
+    fails({"worker", other}, "is no database that several processes share: a worker needs postgresql://");
+  fails({"worker", "--storage", "study.db"}, "--storage is 'study.db', but that is no database that several processes share");
   Child leader(search({"--set", "n_trials=100000"}), file("leader"));
   ASSERT_TRUE(wait_for_trials(2)) << leader.output();
   fails(worker(), "n_trials: " + std::to_string(all_trials));
@@ -92,6 +96,15 @@ TEST_F(Workers, WhatDoesNotFitIsAnError) {
   const std::string why = "is led by quasar 0.0.9, and this is quasar " + version() + ": they may make different models";
   fails(worker("", {"--set", "n_trials=100000"}), why);
   fails({"worker", server->url()}, why);
+  // As though a Python program led, with a function of its own.
+  storage->set_attribute(storage->studies().front().id, "quasar.version", version());
+  Json job = storage->studies().front().user_attributes["job"];
+  job["search_evaluator"] = {{"python_evaluator_1", "__main__.score (model)"}, {"direction", "maximize"}};
+  storage->set_attribute(storage->studies().front().id, "job", job);
+  for (const bool allowed : {false, true})
+    fails(allowed ? std::vector<std::string>{"worker", server->url(), "--allow-code"}
+                  : std::vector<std::string>{"worker", server->url()},
+          "is a function of a Python program, which a study cannot hold: start that program by mpirun or srun");
 }
 
 // The configuration is the same: a script beside it is another version, and says something else.

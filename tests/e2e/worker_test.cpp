@@ -63,6 +63,7 @@ TEST_F(Workers, OneAddressIsEnough) {
   drained.signal(SIGTERM);
   EXPECT_EQ(drained.wait(), 0) << drained.output();
   EXPECT_NE(drained.output().find("has finished what it ran"), std::string::npos) << drained.output();
+  EXPECT_EQ(drained.output().find("given back"), std::string::npos) << drained.output();  // it took nothing more
   leader.signal(SIGINT);
   EXPECT_EQ(leader.wait(), 130) << leader.output();
   EXPECT_EQ(early.wait(), 130) << early.output();  // so that launchers start it again
@@ -74,7 +75,7 @@ TEST_F(Workers, OneAddressIsEnough) {
   }
   EXPECT_EQ(workers.size(), 3u);
   expect_no_password({&leader, &early, &drained});
-  Child idle({"worker", server->url(), "--until-idle", "1"}, file("idle"));
+  Child idle({"worker", "--storage", server->url(), "--study", "AutoSearch", "--until-idle", "1"}, file("idle"));
   EXPECT_EQ(idle.wait(), 0) << idle.output();
   EXPECT_NE(idle.output().find("there was nothing to do"), std::string::npos) << idle.output();
   Child waits({"worker", server->url(), "--drain", "60"}, file("waits"));
@@ -108,7 +109,8 @@ TEST_F(Workers, AreSeenAndStoppedFromElsewhere) {
   const Ran early = run("report " + out.string() + " --storage " + address + " --format csv");  // there is no result.json yet
   EXPECT_EQ(early.code, 0) << early.err;
   EXPECT_EQ(run("study remove " + address + " AutoSearch").code, 1);  // it is in use
-  const Ran stopped = run("study stop " + address);
+  EXPECT_NE(run("study stop " + address + " AutoSearch --study other").err.find("named twice"), std::string::npos);
+  const Ran stopped = run("study stop " + address + " --study AutoSearch");
   EXPECT_EQ(stopped.code, 0) << stopped.err;
   EXPECT_EQ(leader.wait(), 0) << leader.output();
   EXPECT_EQ(one.wait(), 0) << one.output();

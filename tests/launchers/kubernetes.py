@@ -109,6 +109,7 @@ def check_scripts(quasar, config):
         while "worker" not in (bin / "called").read_text():
             pass
         running.terminate()
+        expect("worker postgresql://a/b --study AutoSearch --wait 3600" in (bin / "called").read_text(), "for which study workers work")
         expect("--allow-code" not in (bin / "called").read_text(), "code is allowed that nobody names")
         expect(running.wait() == 143, f"a worker that is asked to end says {running.returncode}, and would not be replaced")
 

@@ -37,8 +37,8 @@ spdlog::level::level_enum level_of(Level level) {
 }  // namespace
 
 struct Console::Impl {
-  Impl(bool silent, const tune::Aim& aim, const std::string& who)
-      : quiet(silent), name(who.empty() ? "quasar" : who), said_by(who.empty() ? "" : who + ": "), words(aim, who) {}
+  Impl(bool silent, const tune::Aim& aim, const std::string& who, bool is_worker)
+      : quiet(silent), name(who.empty() ? "quasar" : who), said_by(who.empty() ? "" : who + ": "), words(aim, who, is_worker) {}
 
   bool quiet;
   std::string name, said_by;
@@ -93,7 +93,8 @@ struct Console::Impl {
   }
 };
 
-Console::Console(bool quiet, const tune::Aim& aim, const std::string& name) : impl_(std::make_unique<Impl>(quiet, aim, name)) {}
+Console::Console(bool quiet, const tune::Aim& aim, const std::string& name, bool is_worker)
+    : impl_(std::make_unique<Impl>(quiet, aim, name, is_worker)) {}
 
 Console::~Console() {
   impl_->close_progress();

@@ -14,8 +14,9 @@ namespace quasar::cli {
 
 class Console {
  public:
-  // The log file is appended to. `name`: of this process, which its lines carry; "": they need none.
-  Console(bool quiet, const tune::Aim& aim, const std::string& name = "");
+  // The log file is appended to. `name`: of this process, which its lines carry; "": they need none. `is_worker`: another process
+  // leads the search.
+  Console(bool quiet, const tune::Aim& aim, const std::string& name = "", bool is_worker = false);
   ~Console();
 
   void log_to(const std::filesystem::path& file);

@@ -25,6 +25,9 @@ class JobArguments {
   tune::Job read(const std::function<void(Json&)>& amend) const;
 
   const std::string& configuration() const { return config_; }  // its file; "": none
+  // Whether a file or a preset says what the search is; and whether nothing at all is said.
+  bool name_a_search() const { return !config_.empty() || !preset_.empty(); }
+  bool are_missing() const { return !name_a_search() && settings_.empty() && given_files().empty(); }
 
   // The words of a configuration that comes from elsewhere, in place of a file's; relative paths in them start from `folder`.
   void use(Json words, std::filesystem::path folder);

@@ -16,6 +16,7 @@ struct LaunchOptions {
   int64_t cpus = 4, memory = 8;  // of each process: processors, GiB
   int64_t gpus = 0;              // of each process, on which it scores candidates
   bool has_code = false;         // the configuration names an evaluator or a library of operators, which workers are to run
+  std::string study;             // the search's, which workers look for: a database may have others
   std::string storage;           // the database's address, without a password where that comes from elsewhere; "": one is set up
   // Slurm.
   int64_t hours = 24;

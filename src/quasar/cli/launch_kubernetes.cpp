@@ -186,7 +186,7 @@ spec:
           args:
             - |
               trap 'kill -TERM "$worker"; wait "$worker"; exit 143' TERM
-              quasar worker "$STORAGE" --wait 3600 --drain 50{{code}}{{devices}} &
+              quasar worker "$STORAGE" --study {{study}} --wait 3600 --drain 50{{code}}{{devices}} &
               worker=$!
               wait "$worker"
 {{environment}}          resources:
@@ -250,6 +250,7 @@ std::string kubernetes_objects(const LaunchOptions& options) {
       {"password", is_private ? "  password: " + quoted(options.password) + "\n" : ""},
       {"name", quoted(name)},
       {"text", indented(options.text, "    ")},
+      {"study", as_word(options.study)},
       {"image", quoted(options.image)},
       {"claim", quoted(makes_claim ? "quasar-data" : options.claim)},
       {"config_here", as_word("/search/" + name)},

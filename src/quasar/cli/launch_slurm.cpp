@@ -126,7 +126,7 @@ work() {
   local failures=0 begin
   while [ "$failures" -lt 5 ] && find_database; do
     begin=$SECONDS
-    run quasar worker "$storage" --wait 1800 --drain 90{{code}}{{devices}}
+    run quasar worker "$storage" --study {{study}} --wait 1800 --drain 90{{code}}{{devices}}
     case $? in
       0) exit 0 ;;        # the search is over, whatever its leader still measures
       130) failures=0 ;;  # the leader was interrupted, and comes back
@@ -164,6 +164,7 @@ std::string slurm_script(const LaunchOptions& options) {
                  {"sbatch", lines},
                  {"configuration", as_word(options.configuration.string())},
                  {"folder", as_word(options.folder.string())},
+                 {"study", as_word(options.study)},
                  {"storage", as_word(options.storage)}});
 }
 

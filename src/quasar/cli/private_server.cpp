@@ -1,7 +1,6 @@
 #include "quasar/cli/private_server.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <cstdlib>
 #include <sstream>
 #include <vector>
@@ -73,32 +72,86 @@ std::string end_of(const fs::path& file) {
 
 PrivateServer::PrivateServer(PrivateServerOptions options, const Log& log) : options_(std::move(options)) {
   options_.folder = fs::absolute(options_.folder);
-  remove_unfinished();
   programs_ = programs_of_server(data());
-  if (is_superuser()) {
-    user_ = "postgres";
+  if (is_superuser()) user_ = "postgres";
+  if (!fs::exists(options_.folder / "password")) expect_no_other_files();
+  fs::create_directories(options_.folder);
+  if (!take_hold(log)) return;
+  if (!user_.empty())
     tell(log, Level::info,
          "PostgreSQL refuses to run as root: it runs as the user " + user_ + ", who owns " + options_.folder.string());
-  }
-  forget_dead_server(log);
-  const bool is_there = fs::exists(data() / "PG_VERSION");
-  if (!is_there && fs::exists(options_.folder) && !(fs::is_directory(options_.folder) && fs::is_empty(options_.folder)))
-    throw Error("'" + options_.folder.string() + "' is no folder of `quasar serve`, and not empty: name a new one");
-  fs::create_directories(options_.folder);
   fs::permissions(options_.folder, fs::perms::owner_all);
+  remove_unfinished();
+  forget_dead_server(log);
   own(options_.folder);
-  if (!is_there) make(log);
+  if (!fs::exists(data() / "PG_VERSION")) {
+    expect_no_other_files();
+    make(log);
+  }
   if (runs()) {
-    if (read_file(data() / "quasar.conf") != settings())
-      throw Error("a server runs in " + options_.folder.string() + " already, with another --listen: end it first");
+    expect_same_settings("a server runs in " + options_.folder.string() + " already");
     tell(log, Level::warning, "a server runs in " + options_.folder.string() + " already, and is taken over as it is");
     return;
   }
   write_file(data() / "quasar.conf", settings());
   write_file(machine(), host_name());
   own(options_.folder);
-  if (!run(control({"-w", "-t", "60", "-l", (options_.folder / "log").string(), "start"})))
-    throw Error("the server in " + options_.folder.string() + " does not start: " + last_words(), Blame::world);
+  const uintmax_t before = size_of_log();
+  if (!run(control({"-w", "-t", "60", "-l", (options_.folder / "log").string(), "start"}))) refuse_to_start(before);
+}
+
+void PrivateServer::expect_no_other_files() const {
+  std::error_code ignored;
+  if (fs::exists(data() / "PG_VERSION") || !fs::exists(options_.folder)) return;
+  bool others = !fs::is_directory(options_.folder);
+  for (const auto& entry : fs::directory_iterator(options_.folder, ignored)) others = others || entry.path() != lock_file();
+  if (others) throw Error("'" + options_.folder.string() + "' is no folder of `quasar serve`, and not empty: name a new one");
+}
+
+// Whoever holds the folder begins the server and ends it. Another one that comes while it runs shows its address alone.
+bool PrivateServer::take_hold(const Log& log) {
+  try {
+    lock_ = std::make_unique<FileLock>(lock_file(), "'" + options_.folder.string() + "'",
+                                       "end that `quasar serve` first, or name another folder");
+    return true;
+  } catch (const Error& held) {
+    if (FileLock::is_held(lock_file()) != true) throw;
+    if (!fs::exists(data() / "quasar.conf") || !runs()) throw;  // it begins, or ends
+    const std::string said = held.what(), whose = said.substr(0, said.rfind("; "));
+    expect_same_settings(whose);
+    tell(log, Level::warning, whose + ": here its address is shown, and the server ends with that process alone");
+    return false;
+  }
+}
+
+void PrivateServer::expect_same_settings(const std::string& who) const {
+  if (read_file(data() / "quasar.conf") != settings()) throw Error(who + ", with another --listen: end it first");
+}
+
+uintmax_t PrivateServer::size_of_log() const {
+  std::error_code none;
+  const uintmax_t size = fs::file_size(options_.folder / "log", none);
+  return none ? 0 : size;
+}
+
+// In the words of what was asked, where the server's own are known.
+void PrivateServer::refuse_to_start(uintmax_t before) const {
+  const std::string log = fs::exists(options_.folder / "log") ? read_file(options_.folder / "log") : "";
+  const std::string said = log.substr(std::min<uintmax_t>(before, log.size()));
+  const auto says = [&](const char* words) { return said.find(words) != std::string::npos; };
+  const std::string host = options_.listen.find(':') == std::string::npos ? options_.listen : "[" + options_.listen + "]";
+  const auto at = [&](int64_t port) { return host + ":" + std::to_string(port); };
+  if (says("Address already in use"))
+    throw Error("another program listens on " + at(options_.port) +
+                    ", perhaps another PostgreSQL server: choose another port, such as "
+                    "--listen " +
+                    at(options_.port == 65535 ? 65534 : options_.port + 1),
+                Blame::world);
+  if (says("Cannot assign requested address") || says("could not translate host name"))
+    throw Error("--listen names '" + options_.listen +
+                    "', which is no address of this machine; 0.0.0.0 is all that it has, 127.0.0.1 for itself alone",
+                Blame::setup);
+  throw Error("the server in " + options_.folder.string() + " does not start: " + last_words(), Blame::world);
 }
 
 // A server that died with its machine leaves a process number behind. It means nothing on another machine, and may be another
@@ -129,12 +182,7 @@ void PrivateServer::forget_dead_server(const Log& log) const {
 
 // What an earlier `quasar serve` began to make, and could not: the settings come last.
 void PrivateServer::remove_unfinished() const {
-  const fs::path password = options_.folder / "password";
-  if (!fs::exists(password) || fs::exists(data() / "quasar.conf")) return;
-  if (fs::file_time_type::clock::now() - fs::last_write_time(password) < std::chrono::minutes(1))
-    throw Error("another `quasar serve` makes a database in " + options_.folder.string() +
-                ", or was ended a moment ago: try again in a minute");
-  clear();
+  if (fs::exists(options_.folder / "password") && !fs::exists(data() / "quasar.conf")) clear();
 }
 
 void PrivateServer::clear() const {
@@ -213,6 +261,7 @@ bool PrivateServer::runs() const {
 }
 
 void PrivateServer::stop() {
+  if (lock_ == nullptr) return;
   const CancelScope to_the_end{std::stop_token()};
   if (!run(control({"-w", "-m", "fast", "-t", "60", "stop"})))
     throw Error("the server in " + options_.folder.string() + " does not end: " + end_of(errors()), Blame::world);

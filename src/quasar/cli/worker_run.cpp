@@ -45,7 +45,7 @@ int exit_code(const tune::WorkerRun& done) {
 
 WorkerEnd run_worker(tune::Job job, const WorkerRunOptions& options) {
   catch_signals();
-  Console console(options.quiet, job.aim, process_name());
+  Console console(options.quiet, job.aim, process_name(), true);
   std::optional<TemporaryFolder> scratch;
   if (options.keeps_files) {
     fs::create_directories(job.output.dir);

@@ -2,17 +2,13 @@
 
 #include <algorithm>
 #include <cmath>
-#include <iomanip>
 #include <map>
 #include <optional>
-#include <sstream>
 #include <vector>
 
-#include "quasar/base/digits.hpp"
 #include "quasar/base/error.hpp"
 #include "quasar/base/file_lock.hpp"
 #include "quasar/base/names.hpp"
-#include "quasar/base/printable.hpp"
 #include "quasar/base/secrets.hpp"
 #include "quasar/report/contents.hpp"
 #include "quasar/report/result.hpp"
@@ -21,6 +17,7 @@
 #include "quasar/studies/attributes.hpp"
 #include "quasar/studies/past_study.hpp"
 #include "quasar/studies/written_result.hpp"
+#include "quasar/tune/told_limits.hpp"
 
 namespace quasar::report {
 namespace {
@@ -139,13 +136,47 @@ Json running_json(const std::vector<Trial>& trials, const search::Liveness& life
   return out;
 }
 
-Json total_of(const search::StudyRecord& study) {
+// A search of Quasar's says of each of its trials in which stage it is, and counts no others.
+bool is_of_another_program(const Trial& trial) {
+  return trial.finished() && !trial.user_attributes.contains(search::attribute::stage) &&
+         !trial.user_attributes.contains(search::attribute::plan_hash);
+}
+
+// What the leader tells of its limits; null: nothing.
+Json limit_of(const search::StudyRecord& study, const char* part) {
+  const Json limits = study.user_attributes.value(tune::limits_attribute, Json());
+  return limits.is_object() ? limits.value(part, Json()) : Json();
+}
+
+// Finished trials at the end: those that its stage may have, and those of stages before. Before the first trial: what the
+// configuration says.
+Json total_of(const search::StudyRecord& study, const std::vector<Trial>& trials) {
+  const Json stage = limit_of(study, "stage"), most = limit_of(study, "total");
+  if (stage.is_string()) {
+    if (!most.is_number_integer() || most < 0) return nullptr;
+    return most.get<uint64_t>() + static_cast<uint64_t>(std::ranges::count_if(trials, [&](const Trial& trial) {
+             return trial.finished() && !is_of_another_program(trial) &&
+                    trial.user_attributes.value(search::attribute::stage, Json("")) != stage;
+           }));
+  }
   const Json words = study.user_attributes.value(tune::job_attribute, Json());
   for (const char* place : {"/n_trials", "/search_stop_condition/n_trials"}) {
     const Json total = words.is_object() ? words.value(Json::json_pointer(place), Json()) : Json();
     if (total.is_number_integer() && total.get<int64_t>() > 0) return total;
   }
   return nullptr;
+}
+
+// Seconds until the first of the limits is reached; null: there is none, or nobody knows.
+Json left_of(const search::StudyRecord& study, const Json& total, size_t finished, std::optional<double> rate) {
+  std::optional<double> left;
+  if (rate && *rate > 0 && !total.is_null()) left = std::max(0.0, total.get<double>() - static_cast<double>(finished)) / *rate;
+  if (const Json until = limit_of(study, "until_us"); until.is_number_integer()) {
+    const search::Time end{std::chrono::microseconds(until.get<int64_t>())};
+    const double by_time = std::max(0.0, seconds_between(search::now(), end));
+    left = std::min(left.value_or(by_time), by_time);
+  }
+  return left ? Json(*left) : Json();
 }
 
 Json best_json(const search::StudyRecord& study, const std::vector<Trial>& trials) {
@@ -205,15 +236,19 @@ Json study_status(search::Storage& storage, const search::StudyRecord& study) {
   const auto trials = storage.trials(study.id);
   const search::Liveness life = storage.sharing() == nullptr ? search::Liveness() : storage.sharing()->liveness(study.id);
   search::Counts counts;
-  size_t waiting = 0;
+  size_t waiting = 0, others = 0;
   int64_t deaths = 0;
   for (const Trial& trial : trials) {
+    if (is_of_another_program(trial)) {
+      ++others;
+      continue;
+    }
     count(counts, trial);
     waiting += trial.state == State::waiting ? 1 : 0;
     deaths += trial.is_duplicate() ? 0 : deaths_of(trial);
   }
   const std::string state = state_of(storage, study);
-  const Json total = total_of(study);
+  const Json total = total_of(study, trials);
   const auto rate = rate_of(trials);
   Json out{{"study", study.name},
            {"where", storage.where()},
@@ -225,7 +260,8 @@ Json study_status(search::Storage& storage, const search::StudyRecord& study) {
              {"failed", counts.failed},
              {"duplicates", counts.duplicates},
              {"running", counts.running},
-             {"waiting", waiting}}},
+             {"waiting", waiting},
+             {"of_other_programs", others}}},
            {"total", total},
            {"rate", rate ? Json(*rate) : Json()},
            {"left_s", nullptr},
@@ -234,8 +270,7 @@ Json study_status(search::Storage& storage, const search::StudyRecord& study) {
            {"best", best_json(study, trials)},
            {"workers", workers_json(trials, life)},
            {"running", running_json(trials, life)}};
-  const double left = total.is_null() ? 0 : total.get<double>() - static_cast<double>(counts.finished());
-  if (state == "running" && rate && *rate > 0 && !total.is_null()) out["left_s"] = std::max(0.0, left) / *rate;
+  if (state == "running") out["left_s"] = left_of(study, total, counts.finished(), rate);
   return out;
 }
 
@@ -322,70 +357,6 @@ std::string study_address(const std::string& place) {
 
 bool is_study_address(const std::string& place) {
   return place.find("://") != std::string::npos || std::filesystem::is_regular_file(place);
-}
-
-namespace {
-
-std::string duration(double seconds) {
-  const auto whole = static_cast<int64_t>(std::lround(seconds));
-  if (whole < 120) return std::to_string(whole) + " s";
-  if (whole < 7200) return std::to_string(whole / 60) + " min";
-  return std::to_string(whole / 3600) + " h " + std::to_string(whole % 3600 / 60) + " min";
-}
-
-std::string numbers_in(const Json& numbers) {
-  std::vector<std::string> texts;
-  for (const Json& number : numbers) texts.push_back(number.dump());
-  return texts.empty() ? "-" : joined(texts);
-}
-
-std::string state_in_words(const Json& status) {
-  const std::string state = status["state"], reason = status["reason"];
-  if (state == "left") return "left: nobody leads it; `quasar search --resume` goes on";
-  if (state.empty()) return "no search runs in it";
-  return reason.empty() ? state : state + ": " + printable_name(reason);
-}
-
-}  // namespace
-
-std::string status_table(const Json& status) {
-  std::ostringstream out;
-  const Json& trials = status["trials"];
-  out << status["study"].get<std::string>() << " in " << status["where"].get<std::string>() << ": " << state_in_words(status)
-      << "\n";
-  const size_t finished = trials["complete"].get<size_t>() + trials["pruned"].get<size_t>() + trials["failed"].get<size_t>() +
-                          trials["duplicates"].get<size_t>();
-  out << finished << (status["total"].is_null() ? "" : " of " + status["total"].dump()) << " trials";
-  for (const char* kind : {"pruned", "failed", "duplicates", "running", "waiting"}) {
-    if (trials[kind] != 0) out << ", " << trials[kind] << " " << kind;
-  }
-  if (status["deaths"] != 0) out << ", " << status["deaths"] << " run again after a death";
-  if (!status["rate"].is_null()) out << "; " << in_digits(status["rate"].get<double>(), 3) << " a second";
-  if (!status["left_s"].is_null()) out << ", about " << duration(status["left_s"].get<double>()) << " left";
-  out << "\n";
-  if (!status["best"].is_null()) {
-    out << "best: trial " << status["best"]["trial"];
-    for (size_t i = 0; i < status["best"]["values"].size(); ++i) {
-      const Json& value = status["best"]["values"][i];
-      out << (i == 0 ? ", " : ", ") << printable_name(status["objectives"][i]["name"].get<std::string>()) << " "
-          << (value.is_number() ? plain_digits(value.get<double>(), 4) : "?");
-    }
-    out << "\n";
-  }
-  if (status["workers"].empty()) return out.str();
-  out << "\n"
-      << std::left << std::setw(44) << "process" << std::setw(8) << "alive" << std::setw(10) << "trials" << std::setw(9)
-      << "at work"
-      << "runs\n";
-  for (const Json& worker : status["workers"]) {
-    const Json& share = worker["share"];
-    const std::string at_work =
-        share.is_number() ? std::to_string(std::lround(100 * share.get<double>())) + " %" : std::string("-");
-    out << std::setw(44) << printable_name(worker["name"].get<std::string>()) << std::setw(8)
-        << (worker["alive"].get<bool>() ? "yes" : "no") << std::setw(10) << worker["finished"].dump() << std::setw(9) << at_work
-        << numbers_in(worker["running"]) << "\n";
-  }
-  return out.str();
 }
 
 }  // namespace quasar::report

@@ -100,7 +100,7 @@ std::string TrialWords::outcome_of(const search::Trial& trial) const {
     case search::State::running:
       return "started";
     case search::State::waiting:
-      return "interrupted: --resume tries it again";
+      return is_worker_ ? "given back: another process runs it" : "interrupted: --resume tries it again";
   }
   return "";
 }

@@ -12,8 +12,11 @@ namespace quasar::report {
 class TrialWords {
  public:
   // Whose trials they are, now and after a search has gone on with another goal. `name`: of this process among others, which are
-  // named where they ran a trial; "": there are none.
-  explicit TrialWords(const tune::Aim& aim, std::string name = "") : name_(std::move(name)) { follow(aim); }
+  // named where they ran a trial; "": there are none. `is_worker`: another process leads the search.
+  explicit TrialWords(const tune::Aim& aim, std::string name = "", bool is_worker = false)
+      : name_(std::move(name)), is_worker_(is_worker) {
+    follow(aim);
+  }
   void follow(const tune::Aim& aim);
   // From now on values stand beside the goal, where that is a bound of the objective, and lines say which other bounds a trial
   // misses. `baseline`: of the float model.
@@ -36,6 +39,7 @@ class TrialWords {
 
   tune::Aim aim_;
   std::string name_, objective_, goal_;
+  bool is_worker_;
   std::optional<eval::Scores> baseline_;  // nullopt: not measured yet
 };
 

@@ -1,10 +1,11 @@
 // The heartbeat of a process in a shared study: says that its trials are alive, finds those whose worker died, and hears what
-// other processes tell.
+// other processes tell; and whether the process takes further trials.
 #pragma once
 
 #include <chrono>
 #include <functional>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <set>
 #include <string>
@@ -34,6 +35,20 @@ class Heartbeat final : public Study::Companion {
   void hear(Listener listener);
   void deafen();  // returns when nobody is in the listener any more
 
+  // A trial that this process may take: what it is given before it looks for one, until the result is stored.
+  class Turn {
+   public:
+    Turn() = default;
+    virtual ~Turn() = default;
+    Turn(const Turn&) = delete;
+    Turn& operator=(const Turn&) = delete;
+    virtual void taken() = 0;  // there is a trial, which runs from now on
+  };
+  // Who gives turns, from any thread; it may wait, and throws Cancelled where no further trial is to begin. Empty: whoever asks
+  // has one. Set before the runs begin.
+  void give_turns_by(std::function<std::unique_ptr<Turn>()> giver) { giver_ = std::move(giver); }
+  std::unique_ptr<Turn> turn() const { return giver_ ? giver_() : nullptr; }
+
   // This process runs the trial with this id from now on; and does not any more. From any thread.
   void begin(int64_t id);
   void end(int64_t id);
@@ -55,7 +70,8 @@ class Heartbeat final : public Study::Companion {
 
   Study& study_;
   HeartbeatOptions options_;  // a leader that continues the search may have others
-  std::mutex guard_;          // of mine_
+  std::function<std::unique_ptr<Turn>()> giver_;
+  std::mutex guard_;  // of mine_
   std::set<int64_t> mine_;
   std::mutex listening_;  // guards the next two, and is held while the listener is called
   Listener listener_;

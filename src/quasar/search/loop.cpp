@@ -106,7 +106,13 @@ std::unique_ptr<Loop::MyRunningTrial> Loop::ask() {
     const uint64_t before = version_;
     const bool is_left = is_left_to_another(lock);
     if (!is_left) {
-      if (auto job = take_turn()) return job;
+      auto mine = turn(lock);
+      if (end_ || stop_.token().stop_requested()) break;
+      if (auto job = take_turn()) {
+        if (mine) mine->taken();
+        job->keep(std::move(mine));
+        return job;
+      }
     }
     if (end_) break;
     if (study_.is_shared()) {
@@ -116,6 +122,14 @@ std::unique_ptr<Loop::MyRunningTrial> Loop::ask() {
     }
   }
   return nullptr;
+}
+
+std::unique_ptr<Heartbeat::Turn> Loop::turn(std::unique_lock<std::mutex>& lock) const {
+  if (listening_.heart == nullptr) return nullptr;
+  lock.unlock();
+  auto out = listening_.heart->turn();
+  lock.lock();
+  return out;
 }
 
 bool Loop::is_left_to_another(std::unique_lock<std::mutex>& lock) {

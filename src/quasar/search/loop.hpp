@@ -43,10 +43,12 @@ class Loop {
     void report(int64_t step, double value) override { trial_.intermediate[step] = value; }
 
     const Trial& trial() const { return trial_; }
+    void keep(std::unique_ptr<Heartbeat::Turn> turn) { turn_ = std::move(turn); }
 
    private:
     Loop& loop_;
     Trial trial_;
+    std::unique_ptr<Heartbeat::Turn> turn_;  // ends with this, when the result is stored
   };
 
   static std::optional<Deadline::Clock::time_point> deadline_of(const StopConditions& conditions,
@@ -57,6 +59,8 @@ class Loop {
   // Ends the run with an exception; the first one counts.
   void fail(std::exception_ptr failure);
   std::unique_ptr<MyRunningTrial> ask();
+  // Whether this process may take a further trial; waits for the word without the lock.
+  std::unique_ptr<Heartbeat::Turn> turn(std::unique_lock<std::mutex>& lock) const;
   // The next trial; nullptr: the run has ended, or enough is running. In a shared study nobody else decides meanwhile.
   std::unique_ptr<MyRunningTrial> take_turn();
   // Number of the trial that runs from now on.

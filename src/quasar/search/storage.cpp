@@ -115,8 +115,7 @@ std::unique_ptr<Storage> opened(const std::string& url, bool to_read) {
   if (scheme == std::string::npos) return storage::table().make("sqlite", {{"path", url}, {"to_read", to_read}});
   if (url.starts_with(sqlite_scheme))
     return storage::table().make("sqlite", {{"path", url.substr(sqlite_scheme.size())}, {"to_read", to_read}});
-  if (is_postgresql(url))
-    return storage::table().make("postgresql", {{"url", "postgresql" + url.substr(scheme)}, {"to_read", to_read}});
+  if (is_postgresql(url)) return storage::table().make("postgresql", {{"url", url}, {"to_read", to_read}});
   throw Error("the study storage '" + without_password(url) +
               "' is not supported; write a path, sqlite:///path or postgresql://user@host:port/database");
 }

@@ -136,7 +136,7 @@ void keep_files(search::Study& study, search::Storage& storage, const Job& job, 
   }
   study.set_attribute(kept_attribute, all.told);
   if (!all.kept.empty()) tell(log, Level::info, "kept in the study, for workers without these files: " + joined(all.kept));
-  if (!all.absent.empty()) tell(log, Level::info, "not kept in the study, workers need it in files: " + joined(all.absent));
+  if (!all.absent.empty()) tell(log, Level::warning, "not kept in the study, workers need it in files: " + joined(all.absent));
 }
 
 namespace {

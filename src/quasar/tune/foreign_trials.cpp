@@ -9,7 +9,6 @@
 namespace quasar::tune {
 namespace {
 
-// A search of Quasar's notes the configuration of whatever it completes.
 bool came_from_elsewhere(const search::Trial& trial) {
   return trial.state == search::State::complete && !trial.user_attributes.contains("config") && !trial.is_duplicate();
 }
@@ -39,7 +38,7 @@ std::vector<std::string> words_on_foreign_trials(std::span<const search::Trial> 
                   "search had ended before (--resume runs it then)");
   if (!brought.empty())
     out.push_back(named(brought) +
-                  " came from another program: samplers learn from it and limits on trials count it, but it is " +
+                  " came from another program: samplers learn from it, but no limit on trials counts it, and it is " +
                   "never the best, as no model can be made of it");
   if (!infinite.empty())
     out.push_back(named(infinite) + " got an infinite value from another program, with which nothing can be compared: " +

@@ -26,6 +26,7 @@
 #include "quasar/tune/search_parts.hpp"
 #include "quasar/tune/speed_gate.hpp"
 #include "quasar/tune/study_guard.hpp"
+#include "quasar/tune/told_limits.hpp"
 #include "quasar/tune/warnings.hpp"
 #include "quasar/tune/winner.hpp"
 
@@ -149,6 +150,11 @@ void gate_speed(Summary& summary, const Job& job, PreparedJob& prepared, Variant
   if (summary.speed_gate) apply(*summary.speed_gate, prepared.spaces);
 }
 
+std::optional<Deadline::Clock::time_point> end_of(const Limits& limits, Deadline::Clock::time_point begin, double times = 1) {
+  const auto seconds = time_limit_of(conditions_of(limits));
+  return seconds ? std::optional(Deadline::after(times * *seconds, begin)) : std::nullopt;
+}
+
 // How the strategy ended, and what workers brought in afterwards.
 struct Ended {
   Finding finding;
@@ -157,7 +163,8 @@ struct Ended {
 
 Ended run(Summary& summary, const TrialContext& context, const PreparedJob& prepared, search::Study& study, StudyGuard& guard,
           Deadline::Clock::time_point begin) {
-  const Monitor watched = guard.monitor();
+  Monitor watched = guard.monitor();
+  watched.listener = telling_limits(study, end_of(context.job.limits, begin), std::move(watched.listener));
   const Log& log = watched.log;
   Ended out{.finding = run_strategy(context, prepared, study, watched, begin), .late = {}};
   guard.expect_folder();
@@ -216,11 +223,6 @@ void conclude(Summary& summary, const TrialContext& context, const PreparedJob& 
 
 // A search without a model is of no use to anybody: so much of its time limit may pass until the first one is there.
 constexpr double time_for_one_model = 2;
-
-std::optional<Deadline::Clock::time_point> end_of(const Limits& limits, Deadline::Clock::time_point begin, double times = 1) {
-  const auto seconds = time_limit_of(conditions_of(limits));
-  return seconds ? std::optional(Deadline::after(times * *seconds, begin)) : std::nullopt;
-}
 
 bool has_no_model(const search::Study& study) {
   return std::ranges::none_of(study.trials(), [](const search::Trial& trial) { return trial.state == search::State::complete; });

@@ -295,16 +295,13 @@ TrialRoom::TrialRoom(const Job& job, const PreparedJob& prepared, Variants& vari
               .float_ms = study.user_attributes().value(float_ms_attribute, 0.0)} {}
 
 Finding run_strategy(const TrialContext& context, const PreparedJob& prepared, search::Study& study, const Monitor& monitor,
-                     Deadline::Clock::time_point begin, const Around& around) {
+                     Deadline::Clock::time_point begin) {
   recall_models(context, study.trials());
   try {
     if (const search::Trial* incumbent = first_of_the_best(study)) recall_best(context, *incumbent);
   } catch (const Cancelled&) {  // the trials end likewise, and the winner is built in the end
   }
-  const search::Objective objective = [&](search::RunningTrial& trial) {
-    const auto attempt = [&] { return try_point(context, trial); };
-    return around ? around(attempt) : attempt();
-  };
+  const search::Objective objective = [&](search::RunningTrial& trial) { return try_point(context, trial); };
   // What others find out is compared with here, too.
   const search::Listener listener = [&](const search::Event& event) {
     if (event.elsewhere && context.racer != nullptr) context.racer->learn(event.trial);

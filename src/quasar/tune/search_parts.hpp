@@ -51,11 +51,8 @@ struct TrialRoom {
   const TrialContext context;
 };
 
-// What stands around every trial: calls it, or throws.
-using Around = std::function<search::Outcome(const std::function<search::Outcome()>& trial)>;
-
-// The strategy's trials, from wherever the study stands. `around` (empty: nothing) runs each of them.
+// The strategy's trials, from wherever the study stands.
 Finding run_strategy(const TrialContext& context, const PreparedJob& prepared, search::Study& study, const Monitor& monitor,
-                     Deadline::Clock::time_point begin, const Around& around = {});
+                     Deadline::Clock::time_point begin);
 
 }  // namespace quasar::tune

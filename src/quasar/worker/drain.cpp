@@ -8,6 +8,8 @@
 namespace quasar::tune {
 namespace {
 
+constexpr double to_choose = 2;  // seconds: what takes longer waits for a server that does not answer
+
 double seconds_between(std::chrono::steady_clock::time_point begin, std::chrono::steady_clock::time_point end) {
   return std::chrono::duration<double>(end - begin).count();
 }
@@ -24,25 +26,36 @@ void Drain::begin() {
   if (!free_since_) free_since_ = Clock::now();
 }
 
-search::Outcome Drain::run(const std::function<search::Outcome()>& trial) {
-  {
-    std::unique_lock lock(mutex_);
-    if (options_.drain && asked_.stop_requested()) {
-      changed_.wait(lock, stop_.get_token(), [] { return false; });
-      throw Cancelled("the worker was asked to end");
-    }
-    ++running_;
+class Drain::Mine final : public search::Heartbeat::Turn {
+ public:
+  explicit Mine(Drain& drain) : drain_(drain) {}  // counted by whoever has the lock
+  ~Mine() override {
+    const std::scoped_lock lock(drain_.mutex_);
+    --(taken_ ? drain_.running_ : drain_.choosing_);
+    if (taken_) drain_.free_since_ = Clock::now();
+    drain_.changed_.notify_all();
   }
-  struct Ended {
-    Drain& drain;
-    ~Ended() {
-      const std::scoped_lock lock(drain.mutex_);
-      --drain.running_;
-      drain.free_since_ = Clock::now();
-      drain.changed_.notify_all();
-    }
-  } const ended{*this};
-  return trial();
+  void taken() override {
+    const std::scoped_lock lock(drain_.mutex_);
+    taken_ = true;
+    --drain_.choosing_;
+    ++drain_.running_;
+  }
+
+ private:
+  Drain& drain_;
+  bool taken_ = false;
+};
+
+std::unique_ptr<search::Heartbeat::Turn> Drain::turn() {
+  std::unique_lock lock(mutex_);
+  if (options_.drain && asked_.stop_requested()) {
+    changed_.wait(lock, stop_.get_token(), [] { return false; });
+    throw Cancelled("the worker was asked to end");
+  }
+  auto out = std::make_unique<Mine>(*this);
+  ++choosing_;
+  return out;
 }
 
 std::string Drain::reason() const {
@@ -65,7 +78,8 @@ void Drain::look(Clock::time_point now) {
     if (!options_.drain) return end("");
     if (!asked_at_) asked_at_ = now;
     const bool late = seconds_between(*asked_at_, now) >= *options_.drain;
-    if (running_ == 0) return end("it was asked to end, and has finished what it ran (--drain)");
+    const bool chooses = choosing_ > 0 && seconds_between(*asked_at_, now) < to_choose;
+    if (running_ == 0 && !chooses) return end("it was asked to end, and has finished what it ran (--drain)");
     if (late) end("it was asked to end, and what it ran after " + Json(*options_.drain).dump() + " s waits for others (--drain)");
     return;
   }

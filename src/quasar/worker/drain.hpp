@@ -4,14 +4,14 @@
 
 #include <chrono>
 #include <condition_variable>
-#include <functional>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <stop_token>
 #include <string>
 #include <thread>
 
-#include "quasar/search/objective.hpp"
+#include "quasar/search/heartbeat.hpp"
 
 namespace quasar::tune {
 
@@ -34,8 +34,9 @@ class Drain {
 
   // The search was joined: seconds without a trial count from here.
   void begin();
-  // Runs the trial, or throws Cancelled, once the token has stopped, for one that was started after the worker was asked to end.
-  search::Outcome run(const std::function<search::Outcome()>& trial);
+  // For a further trial, which lives until its result is stored. Throws Cancelled, once the token has stopped, where the worker
+  // was asked to end before.
+  std::unique_ptr<search::Heartbeat::Turn> turn();
 
   // Why the token stopped, in words; "": it has not, or the worker was to end at once.
   std::string reason() const;
@@ -43,6 +44,7 @@ class Drain {
 
  private:
   using Clock = std::chrono::steady_clock;
+  class Mine;
   void watch(const std::stop_token& over);
   void look(Clock::time_point now);
   void end(const std::string& reason);
@@ -52,7 +54,7 @@ class Drain {
   std::stop_source stop_;
   mutable std::mutex mutex_;  // guards all below
   std::condition_variable_any changed_;
-  size_t running_ = 0;
+  size_t choosing_ = 0, running_ = 0;  // turns without a trial, and with one
   bool idle_ = false;
   std::optional<Clock::time_point> asked_at_, free_since_;
   std::string reason_;

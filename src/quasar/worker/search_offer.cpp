@@ -56,10 +56,24 @@ bool is_of_leader_alone(const std::string& key) {
               "or the search's configuration: quasar worker CONFIG --storage ADDRESS");
 }
 
+// As python/quasar/_configuration.py names functions.
+bool is_of_a_program(const Json& evaluator) {
+  if (!evaluator.is_object()) return false;
+  for (const auto& [key, value] : evaluator.items()) {
+    if (key.starts_with("python_evaluator")) return true;
+  }
+  return false;
+}
+
 SearchOffer offer_in(const search::StudyRecord& study, const Studies& studies, const OfferWanted& wanted) {
   expect_same_version(study);
   const Json words = study.user_attributes.at(job_attribute);
   if (!words.is_object()) throw Error("the study '" + study.name + "' is damaged: its configuration is no mapping");
+  if (const Json evaluator = words.value("search_evaluator", Json()); is_of_a_program(evaluator))
+    throw Error(
+        "the study '" + study.name +
+        "' has a search_evaluator that is a function of a Python program, which a study cannot hold: start that program by "
+        "mpirun or srun, or let it name a file, {\"python\": \"score.py:score\"}");
   if (const Json evaluator = words.value("search_evaluator", Json());
       !evaluator.is_null() && !evaluator.is_string() && !wanted.allow_code)
     refuse_offer(study, wanted, "has a search_evaluator, which runs what the study names: " + evaluator.dump(),
@@ -108,16 +122,33 @@ std::optional<SearchOffer> first_possible(const std::vector<const search::StudyR
   return std::nullopt;
 }
 
+// Those whose leaders died, the last ones of them.
+std::vector<const search::StudyRecord*> left_searches(const Studies& studies, search::Storage& storage, const std::string& name) {
+  constexpr size_t most = 5;
+  std::vector<const search::StudyRecord*> out;
+  for (const auto& study : studies) {
+    const std::string state = Said(study).state;
+    const bool is_meant = name.empty() || std::ranges::count(chain_of(studies, name), study.name, &search::StudyRecord::name) > 0;
+    if (is_meant && (state == "running" || state == "preparing") && !storage.sharing()->is_locked(study.id))
+      out.push_back(&study);
+  }
+  if (out.size() > most) out.erase(out.begin(), out.end() - most);
+  return out;
+}
+
 // Of one search, with the reason where it has ended.
-std::string what_is_awaited(const OfferWanted& wanted, const Studies& studies, size_t led) {
+std::string what_is_awaited(const OfferWanted& wanted, const Studies& studies, search::Storage& storage, size_t led) {
   const std::string what = "a search to begin in " + without_password(wanted.address) +
                            (wanted.study.empty() ? "" : " under the name " + wanted.study);
   if (led > 0) return what + ", where none runs that this worker can work for";
   if (studies.empty()) return what + ", which holds no study";
+  const std::string none = what + ", where none runs now";
+  if (const auto left = left_searches(studies, storage, wanted.study); !left.empty())
+    return none + ": the leader has gone of " + names_of(left) + ", which `quasar search --resume` continues";
   const auto chain = wanted.study.empty() ? std::vector<const search::StudyRecord*>{} : chain_of(studies, wanted.study);
   const auto* last = !chain.empty() ? chain.back() : studies.size() == 1 ? &studies.front() : nullptr;
   const bool ended = last != nullptr && Said(*last).state == "ended";
-  return what + ", where none runs now" + (ended ? ": that of '" + last->name + "' has ended, " + Said(*last).reason : "");
+  return none + (ended ? ": that of '" + last->name + "' has ended, " + Said(*last).reason : "");
 }
 
 }  // namespace
@@ -137,7 +168,7 @@ std::optional<SearchOffer> offer_of_search(search::Storage& storage, const Offer
       if (led.size() > 1 && !stands)
         throw Error("several searches run in " + without_password(wanted.address) + ": " + names_of(led) +
                     "; say for which to work (--study NAME)");
-      awaited = what_is_awaited(wanted, studies, led.size());
+      awaited = what_is_awaited(wanted, studies, storage, led.size());
     }
     if (waiting.is_over() && stands) return std::nullopt;
     if (waiting.is_over())

@@ -29,24 +29,64 @@ void Watch::run(const std::stop_token& over) {
 
 namespace {
 
-std::function<bool()> nobody_has_led_for(double seconds, const search::Study& study) {
-  return [&study, seconds, seen = Deadline::Clock::now()]() mutable {
-    bool led = true;
-    try {
-      led = study.sharing()->is_locked(study.id());
-    } catch (const std::exception&) {  // the storage is gone: nobody knows
-    }
-    const auto now = Deadline::Clock::now();
-    if (led) seen = now;
-    return now >= Deadline::after(seconds, seen);
-  };
+// One that lives has the study in hand, but for a moment when the server was restarted.
+bool is_led(const search::Study& study) {
+  try {
+    return study.sharing()->is_locked(study.id());
+  } catch (const std::exception&) {  // the storage is gone: nobody knows
+    return true;
+  }
 }
+
+// A leader that ends says so before it lets the study go.
+bool has_ended(const search::Study& study) {
+  const Json said = study.sharing()->attribute(study.id(), search::search_attribute);
+  return said.is_object() && said.value("state", Json()) == "ended";
+}
+
+// Looks at the leader: says once of each that it has gone, and at last that nobody has come back for so many seconds.
+class Absence {
+ public:
+  Absence(const search::Study& study, std::optional<double> seconds, Log log)
+      : study_(study), seconds_(seconds), log_(std::move(log)) {}
+
+  bool is_too_long() {
+    const bool led = is_led(study_);
+    const auto now = Deadline::Clock::now();
+    if (led) {
+      seen_ = now;
+      told_ = false;
+    } else if (!told_ && now >= Deadline::after(std::min(launch_grace, study_.heartbeat().grace), seen_)) {
+      told_ = true;
+      if (!has_ended(study_))
+        tell(log_, Level::warning,
+             "the leader of this search has gone without a word: this worker goes on until the search's limits are reached, and "
+             "`quasar search --resume` continues the search and writes its results");
+    }
+    return seconds_ && now >= Deadline::after(*seconds_, seen_);
+  }
+
+ private:
+  const search::Study& study_;
+  const std::optional<double> seconds_;
+  const Log log_;
+  Deadline::Clock::time_point seen_ = Deadline::Clock::now();
+  bool told_ = false;
+};
 
 }  // namespace
 
-LeaderWatch::LeaderWatch(const search::Study& study, std::optional<double> seconds, std::stop_token outer)
-    : Watch(seconds ? nobody_has_led_for(*seconds, study) : nullptr, std::min(study.heartbeat().interval, seconds.value_or(1)),
-            std::move(outer)) {}
+LeaderWatch::LeaderWatch(const search::Study& study, std::optional<double> seconds, std::stop_token outer, Log log)
+    : Watch([absence = Absence(study, seconds, std::move(log))]() mutable { return absence.is_too_long(); },
+            std::min(study.heartbeat().interval, seconds.value_or(study.heartbeat().interval)), std::move(outer)) {}
+
+bool LeaderWatch::has_gone(const search::Study& study) {
+  try {
+    return !is_led(study) && !has_ended(study);
+  } catch (const Error&) {  // the storage is gone: nobody knows
+    return false;
+  }
+}
 
 namespace {
 

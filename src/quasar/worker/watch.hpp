@@ -13,6 +13,7 @@
 #include <thread>
 
 #include "quasar/base/deadline.hpp"
+#include "quasar/base/log.hpp"
 #include "quasar/job/job.hpp"
 #include "quasar/search/storage.hpp"
 #include "quasar/search/study.hpp"
@@ -43,15 +44,19 @@ class Watch {
 class LeaderWatch : public Watch {
  public:
   // Stops its token when nobody has led the search of `study` for `seconds` (nullopt: whatever happens), or when `outer` stops.
-  // The study outlives it, and is not touched but for its storage.
-  LeaderWatch(const search::Study& study, std::optional<double> seconds, std::stop_token outer);
+  // `log` hears of a leader that has gone without saying that the search has ended. The study outlives it, and is not touched but
+  // for its storage.
+  LeaderWatch(const search::Study& study, std::optional<double> seconds, std::stop_token outer, Log log = {});
+
+  // Whether nobody leads the search at this moment, and nobody has said that it has ended.
+  static bool has_gone(const search::Study& study);
 };
 
 // A launch is held in the storage as a study is, under an id that no study has.
 int64_t id_of_launch(const std::string& launch);
 
-// Seconds for which a launch that was held is not held any more until its first process is taken to be gone: longer than one that
-// lives needs to come back to a server that was restarted.
+// Seconds for which a launch, or a study, that was held is not held any more until its leader is taken to be gone: longer than
+// one that lives needs to come back to a server that was restarted.
 inline constexpr double launch_grace = 12;
 
 // Holds the launch for as long as it lives.

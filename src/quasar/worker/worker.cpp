@@ -5,6 +5,7 @@
 #include "quasar/base/cancellation.hpp"
 #include "quasar/base/secrets.hpp"
 #include "quasar/base/stopwatch.hpp"
+#include "quasar/search/heartbeat.hpp"
 #include "quasar/studies/warm_start.hpp"
 #include "quasar/tune/idle_forms.hpp"
 #include "quasar/tune/search_parts.hpp"
@@ -69,7 +70,7 @@ void carry_out(WorkerRun& done, const Occasion& occasion, const Monitor& monitor
   leave_out_idle_forms(prepared, variants, monitor.log);
   if (const auto speed = decided_speed(study)) apply(*speed, prepared.spaces);
   const TrialRoom room(job, prepared, variants, evaluator, study);
-  const LeaderWatch leader(study, seconds, monitor.stop);
+  const LeaderWatch leader(study, seconds, monitor.stop, monitor.log);
   const CancelScope scope(leader.token());
   Monitor counting = monitor;
   counting.stop = leader.token();
@@ -78,14 +79,16 @@ void carry_out(WorkerRun& done, const Occasion& occasion, const Monitor& monitor
     if (monitor.listener && !event.elsewhere) monitor.listener(event);
   };
   drain.begin();
-  const Around around = [&drain](const std::function<search::Outcome()>& trial) { return drain.run(trial); };
-  const search::RunResult result = run_strategy(room.context, prepared, study, counting, Deadline::Clock::now(), around).result;
+  search::Heartbeat::of(study).give_turns_by([&drain] { return drain.turn(); });
+  const search::RunResult result = run_strategy(room.context, prepared, study, counting, Deadline::Clock::now()).result;
   done.all = result.counts;
   done.reason = result.reason;
   done.interrupted = result.end == search::RunResult::End::interrupted && !leader.passed();
   done.search_interrupted = leader.passed() || study.leader_message().ended == search::was_interrupted;
   if (leader.passed())
     done.reason = "nobody has led the search for its time_limit of " + Json(*seconds).dump() + " s; continue it with --resume";
+  else if (!done.interrupted && LeaderWatch::has_gone(study))
+    done.reason += "; the leader of this search has gone: `quasar search --resume` writes its results";
   done.trials_s = phase.seconds();
 }
 

@@ -7,6 +7,7 @@
 #include "quasar/base/file.hpp"
 #include "quasar/search/space.hpp"
 #include "quasar/search/study.hpp"
+#include "quasar/tune/told_limits.hpp"
 #include "unit/error_of.hpp"
 
 namespace quasar::report {
@@ -65,6 +66,36 @@ TEST(StudyView, TellsWhatASearchDoes) {
 
   led.reset();  // as a leader that died
   EXPECT_EQ(study_status(*storage, study_in(*storage, "led"))["state"], "left");
+}
+
+// What the configuration asks for is not all that ends a search: its leader knows.
+TEST(StudyView, TotalAndTimeLeftAreTheLeaders) {
+  const auto storage = search::storage::table().make("memory", {{"shared", true}});
+  const auto space = search::Space::parse({{"a", {1, 2, 3, 4, 5}}});
+  search::Study led(*storage, {});
+  led.set_attribute("job", {{"n_trials", 40}});
+  led.announce("running");
+  const auto try_point = [&](int a, const char* stage) {
+    search::Trial trial = finished(led.start(space, search::Point{{"a", a}}, {{search::attribute::stage, stage}}), 0.5);
+    led.finish(std::move(trial));
+  };
+  const auto status = [&] { return study_status(*storage, study_in(*storage, "")); };
+  try_point(1, "first");
+  led.set_attribute(tune::limits_attribute, {{"stage", "second"}, {"total", 5}, {"until_us", nullptr}});
+  try_point(2, "second");
+  EXPECT_EQ(status()["total"], 6);  // one of the stage before
+  EXPECT_GT(status()["left_s"], 0);
+  const Json over = search::now().time_since_epoch().count();
+  led.set_attribute(tune::limits_attribute, {{"stage", "second"}, {"total", nullptr}, {"until_us", over}});
+  EXPECT_EQ(status()["total"], nullptr);
+  EXPECT_EQ(status()["left_s"], 0);
+  // Another program's, which has neither stage nor plan: no limit counts it.
+  search::Trial foreign = finished(led.start(space, search::Point{{"a", 3}}), 0.5);
+  foreign.user_attributes = Json::object();
+  led.finish(std::move(foreign));
+  EXPECT_EQ(status()["trials"]["complete"], 2);
+  EXPECT_EQ(status()["trials"]["of_other_programs"], 1);
+  EXPECT_NE(status_table(status()).find("2 trials, 1 more of other programs"), std::string::npos) << status_table(status());
 }
 
 search::Trial ended_at(search::Trial trial, search::Time end, int seconds) {

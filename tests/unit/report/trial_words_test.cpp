@@ -36,5 +36,15 @@ TEST(TrialWords, SayWhatATrialMisses) {
       "L2 0.5, misses the accuracy criterion (cos at least 0.99, is cos 0.9) and the constraint on bytes (max 1000, is 1200)");
 }
 
+// A worker resumes nothing.
+TEST(TrialWords, SayWhoRunsAnInterruptedTrial) {
+  tune::Aim aim;
+  aim.goals.objectives = {{"L2", Direction::minimize}};
+  search::Trial trial = trial_of(0.5, 900);
+  trial.state = search::State::waiting;
+  EXPECT_EQ(TrialWords(aim).of(trial), "interrupted: --resume tries it again");
+  EXPECT_EQ(TrialWords(aim, "process 1 on a", true).of(trial), "given back: another process runs it");
+}
+
 }  // namespace
 }  // namespace quasar::report

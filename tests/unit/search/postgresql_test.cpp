@@ -21,6 +21,10 @@ TEST(Postgresql, AddressesAsUsersWriteThem) {
   EXPECT_EQ(address.shown, "postgresql://host:5433/db");
   EXPECT_NE(address.connection.find("password=a%40b%27c&"), std::string::npos) << address.connection;
   EXPECT_NE(address.connection.find("sslmode=disable"), std::string::npos) << address.connection;
+  EXPECT_EQ(address.for_others, "postgresql://me@host:5433/db?sslmode=disable");
+  EXPECT_EQ(
+      postgresql_address("postgresql+psycopg2://me:secret@[::1]:5433/my%20db?sslmode=require&channel_binding=require").for_others,
+      "postgresql://me@[::1]:5433/my%20db?channel_binding=require&sslmode=require");
   // SOCI would put single spaces in place of any white space.
   const auto spaces = postgresql_address("postgresql://me:a%20%20%09b@host/db");
   EXPECT_EQ(spaces.connection.find_first_of(" \t"), std::string::npos) << spaces.connection;

@@ -30,6 +30,7 @@ TEST(ForeignTrials, AreSaid) {
   ASSERT_EQ(told.size(), 3u);
   EXPECT_NE(told[0].find("trial 2 of the study, enqueued"), std::string::npos) << told[0];
   EXPECT_NE(told[1].find("trial 1 of the study came"), std::string::npos) << told[1];
+  EXPECT_NE(told[1].find("no limit on trials counts it"), std::string::npos) << told[1];
   EXPECT_NE(told[2].find("trial 4 of the study got an infinite value"), std::string::npos) << told[2];
 }
 

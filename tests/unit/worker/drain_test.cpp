@@ -3,8 +3,6 @@
 
 #include <gtest/gtest.h>
 
-#include <atomic>
-
 #include "quasar/base/error.hpp"
 
 namespace quasar::tune {
@@ -25,27 +23,24 @@ TEST(Drain, WithoutItAWorkerEndsAtOnce) {
 TEST(Drain, WhatRunsIsFinishedAndNothingElseBegins) {
   std::stop_source asked;
   Drain drain({.drain = 3600}, asked.get_token());
-  std::atomic<bool> begun = false, may_end = false;
-  std::jthread first([&] {
-    const auto outcome = drain.run([&]() -> search::Outcome {
-      begun = true;
-      while (!may_end) std::this_thread::sleep_for(std::chrono::milliseconds(1));
-      return {.values = {1}};
-    });
-    EXPECT_EQ(outcome.values, std::vector<double>{1});
-  });
-  while (!begun) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  auto running = drain.turn(), without_a_trial = drain.turn();
+  running->taken();
   asked.request_stop();
-  std::jthread second([&] {
-    EXPECT_THROW(drain.run([]() -> search::Outcome {
-      ADD_FAILURE() << "it was begun";
-      return {};
-    }),
-                 Cancelled);
-  });
+  const std::jthread second([&] { EXPECT_THROW(drain.turn(), Cancelled); });  // before there is a trial to be given back
+  without_a_trial.reset();
   std::this_thread::sleep_for(std::chrono::milliseconds(200));
   EXPECT_FALSE(drain.token().stop_requested());
-  may_end = true;
+  running.reset();
+  wait_for_stop(drain);
+  EXPECT_NE(drain.reason().find("has finished what it ran"), std::string::npos) << drain.reason();
+}
+
+// A server that does not answer, say: nothing runs that could be lost.
+TEST(Drain, WhoOnlyLooksForATrialHoldsNobody) {
+  std::stop_source asked;
+  Drain drain({.drain = 1e6}, asked.get_token());
+  const auto looking = drain.turn();
+  asked.request_stop();
   wait_for_stop(drain);
   EXPECT_NE(drain.reason().find("has finished what it ran"), std::string::npos) << drain.reason();
 }
@@ -53,18 +48,12 @@ TEST(Drain, WhatRunsIsFinishedAndNothingElseBegins) {
 TEST(Drain, WhatTakesLongerIsStopped) {
   std::stop_source asked;
   Drain drain({.drain = 0.1}, asked.get_token());
-  std::atomic<bool> begun = false;
-  std::jthread trial([&] {
-    drain.run([&]() -> search::Outcome {
-      begun = true;
-      wait_for_stop(drain);
-      return {};
-    });
-  });
-  while (!begun) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  const auto trial = drain.turn();
+  trial->taken();
   asked.request_stop();
   wait_for_stop(drain);
   EXPECT_FALSE(drain.was_idle());
+  EXPECT_NE(drain.reason().find("what it ran after 0.1 s waits for others"), std::string::npos) << drain.reason();
 }
 
 TEST(Drain, NothingToDoCountsFromTheLastTrial) {
@@ -72,11 +61,13 @@ TEST(Drain, NothingToDoCountsFromTheLastTrial) {
   std::this_thread::sleep_for(std::chrono::milliseconds(300));
   EXPECT_FALSE(drain.token().stop_requested());  // it has not begun
   drain.begin();
-  drain.run([&]() -> search::Outcome {
+  {
+    const auto trial = drain.turn();
+    trial->taken();
     std::this_thread::sleep_for(std::chrono::milliseconds(400));
     EXPECT_FALSE(drain.token().stop_requested());
-    return {};
-  });
+  }
+  drain.turn().reset();  // there was no trial
   wait_for_stop(drain);
   EXPECT_TRUE(drain.was_idle());
   EXPECT_EQ(drain.reason(), "there was nothing to do for 0.2 s (--until-idle)");

@@ -26,6 +26,29 @@ TEST(LeaderWatch, LetsAWorkerGoWhoseLeaderDoesNotComeBack) {
   EXPECT_FALSE(never.token().stop_requested());
 }
 
+TEST(LeaderWatch, SaysOnceOfALeaderThatItHasGoneWithoutAWord) {
+  const auto storage = search::storage::table().make("memory", {{"shared", true}});
+  for (const bool says_so : {true, false}) {
+    const search::StudyOptions options{.name = says_so ? "ended" : "died", .heartbeat = {.interval = 0.02, .grace = 0.1}};
+    std::optional<search::Study> led(std::in_place, *storage, options);
+    const search::Study study(*storage, {.name = options.name, .worker = true});
+    std::mutex mutex;
+    std::vector<std::string> said;
+    const LeaderWatch watch(study, 1, {}, [&](Level, const std::string& text) {
+      const std::scoped_lock lock(mutex);
+      said.push_back(text);
+    });
+    EXPECT_FALSE(LeaderWatch::has_gone(study));
+    if (says_so) led->announce("ended", "n_trials of 3 reached");
+    led.reset();
+    EXPECT_EQ(LeaderWatch::has_gone(study), !says_so);
+    EXPECT_TRUE(stops(watch));  // ten times the grace later
+    const std::scoped_lock lock(mutex);
+    ASSERT_EQ(said.size(), says_so ? 0u : 1u);
+    for (const auto& text : said) EXPECT_NE(text.find("has gone without a word"), std::string::npos) << text;
+  }
+}
+
 TEST(LeaderWatch, StopsWithWhatIsAround) {
   const auto storage = search::storage::table().make("memory", {{"shared", true}});
   const search::Study led(*storage, {});

@@ -9,6 +9,7 @@
 #include "quasar/cli/launch_files.hpp"
 #include "quasar/cli/new_password.hpp"
 #include "quasar/job/preset.hpp"
+#include "quasar/search/postgresql/postgresql_address.hpp"
 #include "quasar/search/storage.hpp"
 #include "quasar/strategy/parse_job.hpp"
 #include "quasar/studies/kept_files.hpp"
@@ -26,7 +27,8 @@ class Launch final : public Command {
     app.add_option("--cpus", files_.cpus, "processors of each of them (default 4)");
     app.add_option("--memory", files_.memory, "GiB of memory of each of them (default 8)");
     app.add_option("--gpus", files_.gpus, "NVIDIA GPUs of each of them, on which it scores candidates (default 0)");
-    app.add_option("--storage", files_.storage, "postgresql://user@host:port/database (default: a database is set up)");
+    app.add_option("--storage", files_.storage,
+                   "postgresql://user@host:port/database (default: that of the configuration, or a database is set up)");
     hours_ = app.add_option("--hours", files_.hours, "slurm: hours that a task may take (default 24)");
     folder_ = app.add_option("--folder", files_.folder,
                              "slurm: for the database, seen by all nodes (default quasar_cluster beside the configuration)");
@@ -46,14 +48,13 @@ class Launch final : public Command {
       throw Error("quasar launch knows no '" + manager_ + "'; known: " + joined(managers) + did_you_mean(manager_, managers));
     refuse(is_slurm ? std::vector{image_, claim_, spot_} : std::vector{hours_, folder_, sbatch_});
     check_numbers();
-    if (!files_.storage.empty() && !search::is_shared_storage(files_.storage))
-      throw Error("--storage is '" + without_password(files_.storage) +
-                  "', but processes on several machines need postgresql://user@host:port/database");
     files_.configuration = fs::absolute(config_).lexically_normal();
     files_.text = read_file(files_.configuration);
     const Json words = tune::with_preset(tune::canonical_keys(tune::read_words(files_.configuration)));
     const tune::Job job = tune::parse_job(words, files_.configuration.parent_path());
     files_.has_code = !names_of_code(words).empty();
+    files_.study = job.study.name;
+    choose_storage(job);
     std::cout << (is_slurm ? slurm(job) : kubernetes(words, job));
     return exit_done;
   }
@@ -78,6 +79,18 @@ class Launch final : public Command {
     check("--gpus", files_.gpus, 64, 0);
   }
 
+  // A file of SQLite that the configuration names is for a search of one process.
+  void choose_storage(const tune::Job& job) {
+    if (!files_.storage.empty() && !search::is_shared_storage(files_.storage))
+      throw Error("--storage is '" + without_password(files_.storage) +
+                  "', but processes on several machines need postgresql://user@host:port/database");
+    if (files_.storage.empty() && search::is_shared_storage(job.study.storage)) {
+      files_.storage = job.study.storage;
+      named_by_ = config_ + ": study_storage_db";
+    }
+    if (!files_.storage.empty()) search::postgresql_address(files_.storage);  // throws where it could not be opened
+  }
+
   // Whose files workers run.
   static std::vector<std::string> names_of_code(const Json& words) {
     std::vector<std::string> out;
@@ -90,7 +103,7 @@ class Launch final : public Command {
 
   std::string slurm(const tune::Job& job) {
     if (!files_.storage.empty() && without_login(files_.storage) != files_.storage)
-      throw Error("--storage has a password, which would stand in the script: put it into ~/.pgpass or PGPASSWORD, and give " +
+      throw Error(named_by_ + " has a password, which would stand in the script: put it into ~/.pgpass or PGPASSWORD, and give " +
                   without_login(files_.storage));
     for (const auto& line : files_.sbatch) {
       if (line.empty() || line.starts_with("-") || line.find('\n') != std::string::npos)
@@ -139,6 +152,10 @@ class Launch final : public Command {
     const Json models = words.value("models", Json::object());
     for (const auto& [name, model] : models.items()) expect_in_volume("models." + name, model);
     expect_in_image(words);
+    if (without_login(job.study.storage) != job.study.storage)
+      throw Error(config_ +
+                  ": study_storage_db has a password, which all would see who may read the configuration in the cluster: take it "
+                  "out, and give the whole address by --storage, which becomes a secret");
     if (const auto beyond = tune::files_beyond_limit(job); !beyond.empty())
       throw Error(config_ + ": workers' pods would not have " + joined(beyond) +
                   ": they have what the study keeps, and study_files_limit is " + std::to_string(job.study.files_limit) +
@@ -147,7 +164,7 @@ class Launch final : public Command {
     return kubernetes_objects(files_);
   }
 
-  std::string manager_, config_;
+  std::string manager_, config_, named_by_ = "--storage";
   LaunchOptions files_;
   CLI::Option *hours_ = nullptr, *folder_ = nullptr, *sbatch_ = nullptr, *image_ = nullptr, *claim_ = nullptr, *spot_ = nullptr;
 };

@@ -23,6 +23,7 @@ class Studies final : public Command {
     app.add_option("address", address_, "the database that holds the studies: postgresql://…, a file, or an output folder")
         ->required();
     app.add_option("name", name_, "which study to stop or remove (stop: the one that runs)");
+    app.add_option("--study", study_, "the same, as other commands have it");
     app.add_flag("--json", json_, json_help);
     app.footer("Example: quasar study stop postgresql://me@server/quasar");
   }
@@ -34,6 +35,9 @@ class Studies final : public Command {
     const auto chosen = std::ranges::find(actions, action_);
     if (chosen == actions.end())
       throw Error("quasar study cannot '" + action_ + "'; known: " + joined(actions) + did_you_mean(action_, actions));
+    if (!name_.empty() && !study_.empty() && name_ != study_)
+      throw Error("the study is named twice, '" + name_ + "' and '" + study_ + "'; give one name");
+    if (name_.empty()) name_ = study_;
     address_ = report::study_address(address_);
     const auto readable = search::open_to_read(address_);  // so that nothing is made where there is nothing
     if (readable == nullptr) throw Error("there is no study in " + without_password(address_));
@@ -111,7 +115,7 @@ class Studies final : public Command {
     return text;
   }
 
-  std::string action_, address_, name_;
+  std::string action_, address_, name_, study_;
   bool json_ = false;
 };
 

@@ -1,4 +1,5 @@
 #include <CLI/CLI.hpp>
+#include <filesystem>
 #include <iostream>
 #include <set>
 
@@ -7,17 +8,21 @@
 #include "quasar/base/file.hpp"
 #include "quasar/base/printable.hpp"
 #include "quasar/base/process.hpp"
+#include "quasar/base/secrets.hpp"
 #include "quasar/base/system/signals.hpp"
 #include "quasar/cli/command.hpp"
 #include "quasar/cli/end_of_input.hpp"
 #include "quasar/cli/job_arguments.hpp"
 #include "quasar/cli/worker_run.hpp"
 #include "quasar/report/results.hpp"
+#include "quasar/search/misspelt.hpp"
 #include "quasar/search/storage.hpp"
 #include "quasar/worker/search_offer.hpp"
 
 namespace quasar::cli::commands {
 namespace {
+
+constexpr const char* address_form = "postgresql://user@host:port/database";
 
 double seconds_of(const char* option, double given) {
   if (!(given >= 0 && given < 1e9))
@@ -56,7 +61,8 @@ class Worker final : public Command {
     if (drain_) how.drain = seconds_of("--drain", *drain_);
     if (until_idle_) how.until_idle = seconds_of("--until-idle", *until_idle_);
     if (how.until_idle) how.patience = *how.until_idle;
-    if (search::is_shared_storage(arguments_.configuration())) return work_for_address(how);
+    address_ = address_alone();
+    if (!address_.empty()) return work_for_address(how);
     if (allow_code_) throw Error("--allow-code is for a worker that has an address alone; a configuration's evaluator is run");
     tune::Job job = arguments_.read([&](Json& words) {
       if (!storage_.empty()) words["study_storage_db"] = storage_;
@@ -67,8 +73,33 @@ class Worker final : public Command {
   }
 
  private:
+  // "": a configuration says what the search is.
+  std::string address_alone() const {
+    const std::string& given = arguments_.configuration();
+    if (search::is_shared_storage(given)) {
+      if (!storage_.empty()) throw Error("the address is given twice, alone and by --storage");
+      return given;
+    }
+    if (!given.empty()) refuse_other_databases("", given);
+    if (!storage_.empty() && !search::is_shared_storage(storage_)) refuse_other_databases("--storage is ", storage_);
+    if (arguments_.are_missing() && storage_.empty())
+      throw Error(std::string("give the search's address: quasar worker ") + address_form +
+                  ", as `quasar serve` prints it and study_storage_db of the search names it");
+    return arguments_.name_a_search() ? "" : storage_;
+  }
+
+  // What is no configuration: an address of something else, or the file in which one process alone has its study.
+  static void refuse_other_databases(const std::string& option, const std::string& given) {
+    search::refuse_misspelt("the search's address", given);
+    static const std::set<std::string> databases{".db", ".sqlite", ".sqlite3", ".db3"};
+    const bool is_database = given.find("://") != std::string::npos || given == "memory" ||
+                             databases.contains(std::filesystem::path(given).extension().string());
+    if (!is_database && option.empty()) return;
+    throw Error(option + "'" + without_password(given) + "'" + (option.empty() ? " is" : ", but that is") +
+                " no database that several processes share: a worker needs " + address_form);
+  }
+
   int work_for_address(const WorkerRunOptions& how) {
-    if (!storage_.empty()) throw Error("the address is given twice, alone and by --storage");
     const CancelScope scope(stop_requested());
     const Log log = [this](Level level, const std::string& text) {
       if (level == Level::warning || (level == Level::info && !quiet_))
@@ -113,7 +144,7 @@ class Worker final : public Command {
   }
 
   std::unique_ptr<search::Storage> opened(const Log& log) const {
-    auto storage = search::open_storage(arguments_.configuration());
+    auto storage = search::open_storage(address_);
     storage->tell_to(log);
     return storage;
   }
@@ -122,7 +153,7 @@ class Worker final : public Command {
   std::optional<tune::SearchOffer> offer_in(std::set<std::string>& passed_over, const WorkerRunOptions& how,
                                             const Log& log) const {
     return tune::offer_of_search(*opened(log),
-                                 {.address = arguments_.configuration(),
+                                 {.address = address_,
                                   .study = study_,
                                   .patience = how.patience,
                                   .allow_code = allow_code_,
@@ -146,6 +177,7 @@ class Worker final : public Command {
 
   JobArguments arguments_;
   std::string storage_, study_;
+  std::string address_;  // of the search, where its configuration comes from the study; "": from the command line
   double patience_ = 600;
   std::optional<double> drain_, until_idle_;
   bool allow_code_ = false, quiet_ = false, json_ = false;

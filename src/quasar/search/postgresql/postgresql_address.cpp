@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <map>
 #include <memory>
+#include <set>
 
 #include "quasar/base/error.hpp"
 #include "quasar/base/percent.hpp"
@@ -46,9 +47,35 @@ std::map<std::string, std::string> parsed(const std::string& url) {
   return out;
 }
 
+std::string where_needed(const std::string& text) {
+  static const std::string plain = "-._~";
+  std::string out;
+  for (const char c : text) out += plain.find(c) == std::string::npos ? encoded(std::string(1, c)) : std::string(1, c);
+  return out;
+}
+
+// What the user wrote, but for the password.
+std::string without_the_password(const std::map<std::string, std::string>& options) {
+  static const std::set<std::string> before_options{"host", "port", "user", "password", "dbname"};
+  const auto part = [&](const char* key) { return options.contains(key) ? options.at(key) : std::string(); };
+  const std::string host = part("host"), port = part("port"), user = part("user");
+  std::string out = "postgresql://" + (user.empty() ? "" : where_needed(user) + "@") +
+                    (host.find(':') == std::string::npos ? where_needed(host) : "[" + host + "]") +
+                    (port.empty() ? "" : ":" + port) + "/" + where_needed(part("dbname"));
+  char sign = '?';
+  for (const auto& [key, value] : options) {
+    if (before_options.contains(key)) continue;
+    out += sign + key + "=" + where_needed(value);
+    sign = '&';
+  }
+  return out;
+}
+
 }  // namespace
 
-PostgresqlAddress postgresql_address(const std::string& url) {
+PostgresqlAddress postgresql_address(const std::string& given) {
+  const size_t scheme = given.find("://");
+  const std::string url = scheme == std::string::npos ? given : "postgresql" + given.substr(scheme);
   auto options = parsed(url);
   // libpq would take the user's name for it. PGDATABASE and services may name one.
   if (!options.contains("dbname") && !options.contains("service") && std::getenv("PGDATABASE") == nullptr &&
@@ -58,6 +85,7 @@ PostgresqlAddress postgresql_address(const std::string& url) {
   PostgresqlAddress out;
   const auto part = [&](const char* key) { return options.contains(key) ? options.at(key) : std::string(); };
   out.shown = "postgresql://" + part("host") + (part("port").empty() ? "" : ":" + part("port")) + "/" + part("dbname");
+  out.for_others = without_the_password(options);
   options["application_name"] = process_name();
   // A host that is gone is noticed within a minute, on both sides, instead of within hours.
   for (const auto& [key, value] : std::map<std::string, std::string>{{"connect_timeout", "10"},

@@ -23,7 +23,7 @@ constexpr double connecting = 10;  // seconds
 
 // Before libpq waits for it, which no signal ends.
 void expect_answer(const PostgresqlAddress& address) {
-  const auto answered = answers(address, connecting, current_cancellation());
+  const auto answered = answers(address, connecting, [stop = current_cancellation()] { return stop.stop_requested(); });
   if (!answered) throw Cancelled("the work was stopped before the study database " + address.shown + " had answered");
   if (*answered) return;
   throw soci::soci_error("it has not answered within " + Json(connecting).dump() + " s, as one does that is stopped or has too " +

@@ -15,8 +15,6 @@ namespace quasar::search {
 namespace {
 
 constexpr std::chrono::milliseconds look{100};  // between two looks
-constexpr double quiet = 4;                     // seconds of silence until one asks whether the server lives
-constexpr double time_to_answer = 3;            // seconds that it has then: together they stay below the ten of docs/scale.md
 constexpr double last_words = 1.0;              // seconds that a call may take once its work is to end
 constexpr double one_end = 20;                  // seconds within which all threads of a process end
 constexpr double last_call = 0.15;              // seconds that a call may take which begins later
@@ -27,7 +25,7 @@ double seconds_since(std::chrono::steady_clock::time_point begin, std::chrono::s
 
 }  // namespace
 
-std::optional<bool> answers(const PostgresqlAddress& address, double seconds, const std::stop_token& stop) {
+std::optional<bool> answers(const PostgresqlAddress& address, double seconds, const std::function<bool()>& is_over) {
   constexpr int slice = 50;  // milliseconds
   const std::unique_ptr<PGconn, decltype(&PQfinish)> connection(PQconnectStart(address.connection.c_str()), &PQfinish);
   const auto begin = std::chrono::steady_clock::now();
@@ -35,7 +33,7 @@ std::optional<bool> answers(const PostgresqlAddress& address, double seconds, co
   while (PQstatus(connection.get()) != CONNECTION_BAD && next != PGRES_POLLING_OK && next != PGRES_POLLING_FAILED) {
     const bool to_read = next == PGRES_POLLING_READING;
     while (!is_ready(PQsocket(connection.get()), to_read, slice)) {
-      if (stop.stop_requested()) return std::nullopt;
+      if (is_over()) return std::nullopt;
       if (seconds_since(begin, std::chrono::steady_clock::now()) > seconds) return false;
     }
     if (to_read) return true;  // it has said something
@@ -44,8 +42,11 @@ std::optional<bool> answers(const PostgresqlAddress& address, double seconds, co
   return true;
 }
 
-ServerWatch::ServerWatch(PostgresqlAddress address, double patience)
-    : address_(std::move(address)), patience_(patience), thread_([this](const std::stop_token& over) { watch(over); }) {}
+ServerWatch::ServerWatch(PostgresqlAddress address, double patience, ServerPatience times)
+    : address_(std::move(address)),
+      patience_(patience),
+      times_(times),
+      thread_([this](const std::stop_token& over) { watch(over); }) {}
 
 ServerWatch::~ServerWatch() = default;
 
@@ -71,7 +72,7 @@ void ServerWatch::Line::begin(soci::session& sql) {
   socket_ = backend == nullptr || backend->conn_ == nullptr ? -1 : PQsocket(backend->conn_);
   waits_ = true;
   silent_ = false;
-  pause_ = quiet;
+  pause_ = watch_.times_.quiet;
   since_ = asked_ = Clock::now();
   stop_ = current_cancellation();
 }
@@ -113,18 +114,26 @@ std::string ServerWatch::silence(double seconds) const {
          " s for it; trials that are running go on meanwhile";
 }
 
-// Without the lock, as long as it takes. Meanwhile the line may have come to its end, and begun anew.
+bool ServerWatch::is_some_to_end() {
+  const std::scoped_lock lock(mutex_);
+  return std::ranges::any_of(lines_,
+                             [](const Line* line) { return line->waits_ && line->socket_ >= 0 && line->stop_.stop_requested(); });
+}
+
+// Without the lock, as long as it takes, or until somebody's work is to end, who is cut by this thread. Meanwhile the line may
+// have come to its end, and begun anew.
 void ServerWatch::ask(std::unique_lock<std::mutex>& lock, const std::stop_token& over) {
   Line* const doubted = doubtful(Clock::now());
   if (doubted == nullptr) return;
   const auto since = doubted->since_;
   for (Line* line : lines_) line->asked_ = Clock::now();
   lock.unlock();
-  const auto answered = answers(address_, time_to_answer, over);
+  const auto answered = answers(address_, times_.to_answer, [&] { return over.stop_requested() || is_some_to_end(); });
   lock.lock();
+  if (!answered) return;
   const bool is_there = std::ranges::find(lines_, doubted) != lines_.end();
   if (!is_there || !doubted->waits_ || doubted->since_ != since) return;
-  if (answered != false) {  // it waits for its turn among many
+  if (*answered) {  // it waits for its turn among many
     doubted->pause_ *= 2;
     return;
   }

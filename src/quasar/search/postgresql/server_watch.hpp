@@ -6,6 +6,7 @@
 
 #include <chrono>
 #include <condition_variable>
+#include <functional>
 #include <mutex>
 #include <optional>
 #include <stop_token>
@@ -19,13 +20,19 @@
 namespace quasar::search {
 
 // Whether the server says anything to a new connection within so many seconds. A refusal, an unknown host or a wrong address is
-// an answer, too: whoever connects then hears it in words. nullopt: `stop` stopped meanwhile.
-std::optional<bool> answers(const PostgresqlAddress& address, double seconds, const std::stop_token& stop);
+// an answer, too: whoever connects then hears it in words. nullopt: `is_over` said so meanwhile, which is asked often.
+std::optional<bool> answers(const PostgresqlAddress& address, double seconds, const std::function<bool()>& is_over);
+
+// When a server is taken for one that does not answer. Together they stay below the ten seconds of docs/scale.md.
+struct ServerPatience {
+  double quiet = 4;      // seconds of silence until one asks whether the server lives
+  double to_answer = 3;  // seconds that it has then
+};
 
 class ServerWatch {
  public:
   // `patience`: seconds after which the wait for a server that does not answer is over.
-  ServerWatch(PostgresqlAddress address, double patience);
+  ServerWatch(PostgresqlAddress address, double patience, ServerPatience times = {});
   ~ServerWatch();
   ServerWatch(const ServerWatch&) = delete;
   ServerWatch& operator=(const ServerWatch&) = delete;
@@ -64,11 +71,13 @@ class ServerWatch {
   bool is_to_end(const Line& line, Clock::time_point now);
   // A line that has waited long enough for one to ask whether the server lives.
   Line* doubtful(Clock::time_point now);
+  bool is_some_to_end();
   void ask(std::unique_lock<std::mutex>& lock, const std::stop_token& over);
   std::string silence(double seconds) const;
 
   const PostgresqlAddress address_;
   const double patience_;
+  const ServerPatience times_;
   std::mutex mutex_;  // guards all below
   std::condition_variable_any wake_;
   std::vector<Line*> lines_;

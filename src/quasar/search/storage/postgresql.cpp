@@ -43,7 +43,7 @@ class Postgresql final : public Relational, public Sharing {
       const Waiting waiting(*this);
       if (options.flag("to_read") && tables() == 0) throw NoStudies(where() + " holds no study");
       if (!options.flag("to_read")) fill();
-      check_version(address_.shown);
+      check_version(address_.for_others);
     } catch (const soci::soci_error& error) {
       refuse(error, address_, sql_);
     }
