@@ -152,6 +152,25 @@ TEST_F(Automatic, ArraysAreTurnedWhereTheModelTakesThemSo) {
   EXPECT_NE(told(9).find("9,8,1"), std::string::npos) << told(9);
 }
 
+// An array of the input's own name is the input, whatever stands beside it.
+TEST_F(Automatic, OneMoreArrayIsPassedOver) {
+  const fs::path file = folder.path() / "more.npz";
+  const auto pictures = [](float value) { return data::npy_text({12, 1, 8, 8}, std::vector<float>(size_t{12} * 64, value)); };
+  const std::string labels = data::npy_text({12}, std::vector<int64_t>(12, 3));
+  const auto told = [&](const data::Members& arrays) {
+    data::write_npz(file, arrays);
+    const Ran ran = run("auto " + digits("digits.onnx") + " " + file.string() + " --dry-run --output-dir " + out.string());
+    return ran.out + ran.err;
+  };
+  const std::string noisy = told({{"image", pictures(0.5F)}, {"label", labels}, {"noisy", pictures(0.7F)}});
+  EXPECT_NE(noisy.find("\"image\": \"image\""), std::string::npos) << noisy;
+  EXPECT_NE(noisy.find("# passed over: noisy"), std::string::npos) << noisy;
+  EXPECT_NE(told({{"image", pictures(0.5F)}, {"index", labels}}).find("# passed over: index"), std::string::npos);
+  const std::string other = told({{"pixels", pictures(0.5F)}, {"label", labels}});
+  EXPECT_NE(other.find("\"image\": \"pixels\""), std::string::npos) << other;
+  EXPECT_EQ(other.find("passed over"), std::string::npos) << other;
+}
+
 // What makes the data readable is known before they are read.
 TEST_F(Automatic, KeysOfTheDataAreTaken) {
   const Ran ran = automatic("--dry-run --set data_reader.limit=30");
