@@ -235,6 +235,16 @@ TEST_F(ImagesReader, MistakesAreNamed) {
   fails({{"std", 0}}, any, {"'std' holds a zero"});
   fails({{"std", 2}, {"scale", 2}}, any, {"scale and std contradict"});
   fails({{"mean", {1, 2}}}, any, {"'mean' has 2 values for 3 channels"});
+  const Json mean{0.485, 0.456, 0.406}, std{0.229, 0.224, 0.225};  // torchvision's, of values 0 to 1
+  fails({{"mean", mean}, {"std", std}}, any,
+        {"mean: [0.485, 0.456, 0.406], std: [0.229, 0.224, 0.225] are for values of 0 to 1",
+         "write mean: [123.675, 116.28, 103.53], std: [58.395, 57.12, 57.375]"});
+  fails({{"mean", 123.675}, {"std", 0.5}}, any, {"std: 0.5 is for", "write std: 127.5. Does", "scale instead of std"});
+  fails({{"mean", 0.5}}, any, {"mean: 0.5 is for", "subtracted first", "write mean: 127.5, std: 255"});
+  fails({{"mean", 0.5}, {"scale", 1 / 255.0}}, any, {"write mean: 127.5"});
+  fails({{"mean", 1}, {"std", 127.5}}, any, {"write mean: 127.5"});
+  for (const Json& right : {Json{{"mean", 0}, {"std", 255}}, {{"mean", {0, 0, 3}}, {"std", {0.5, 2, 1}}}, {{"scale", 2}}})
+    EXPECT_NO_THROW(open_with(right)->at(0)) << right;
   fails({{"layout", "CHWN"}}, any, {"must be NCHW or NHWC"});
   fails({{"layout", "NHWC"}}, {1, 3, 30, 41}, {"[1,3,30,41]", "NHWC"});
   fails({{"color", "gray"}}, {1, 3, 30, 41}, {"gray has 1"});
