@@ -3,6 +3,8 @@
 #include <pybind11/stl.h>
 #include <pybind11/stl/filesystem.h>
 
+#include <algorithm>
+
 #include "quasar/base/cancellation.hpp"
 #include "quasar/data/in_memory.hpp"
 #include "quasar/eval/custom.hpp"
@@ -114,6 +116,33 @@ data::Files files_of(const py::list& files) {
   return out;
 }
 
+// Options that a dictionary holds beside its arrays: what is called as an input of the model is that input.
+class BesideArrays final : public data::Reader {
+ public:
+  BesideArrays(Entry<data::Reader> entry, const Options& given) : entry_(std::move(entry)), given_(given) {}
+
+  data::DatasetPtr open(const std::vector<graph::Value>& inputs, const std::filesystem::path& base) const override {
+    Json words = Json::object();
+    for (const auto& [name, value] : given_.all().items()) {
+      const bool feeds = std::ranges::any_of(inputs, [&name = name](const auto& input) { return input.name == name; });
+      if (given_.given(name) && !feeds) words[name] = value;
+    }
+    return entry_.make(Options(entry_.options, words, "samples"))->open(inputs, base);
+  }
+  bool brings_classes() const override { return entry_.make(given_)->brings_classes(); }
+  data::Files files() const override { return entry_.make(given_)->files(); }
+
+ private:
+  Entry<data::Reader> entry_;
+  Options given_;
+};
+
+std::vector<std::string> sample_options() {
+  std::vector<std::string> out;
+  for (const auto& option : data::memory(nullptr, "").options) out.push_back(option.name);
+  return out;
+}
+
 // `shared`: the arrays stay as they are for as long as the registration lives, and are not copied.   `files`: that the items come
 // from, known when all have been iterated.
 std::unique_ptr<AnyRegistration> samples(const std::string& name, const py::iterable& items, const std::string& source,
@@ -121,7 +150,8 @@ std::unique_ptr<AnyRegistration> samples(const std::string& name, const py::iter
   auto held = std::make_shared<std::vector<data::Item>>();
   for (const auto& item : items) held->push_back(to_item(item.cast<py::dict>(), shared));
   const Entry<data::Reader> entry = data::memory(std::move(held), source, files_of(files));
-  return registered<data::Reader>(data::readers::table(), name, entry.make, entry.options);
+  const auto make = [entry](const Options& given) { return std::make_unique<BesideArrays>(entry, given); };
+  return registered<data::Reader>(data::readers::table(), name, make, entry.options);
 }
 
 // Python is asked for every item, from whatever thread needs it.
@@ -207,6 +237,7 @@ void bind_extensions(py::module_& module) {
       .def_property_readonly("labels", &Asked::labels)
       .def("outputs", &Asked::outputs)
       .def("reference_outputs", &Asked::reference_outputs);
+  module.def("sample_options", &sample_options);
   module.def("bring_samples", &samples);
   module.def("bring_stream", &stream);
   module.def("bring_evaluator", &evaluator);

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy
 
 import quasar
-from digits import DIGITS, MODEL, Case
+from digits import DIGITS, MODEL, Case, product
 from quasar._samples import items_of
 
 
@@ -97,6 +97,29 @@ class Forms(Case):
             flips = self.search(eval=data, metric="agreement", output_dir=f"named-{type(given).__name__}").result["best"]["flips"]
             self.assertEqual({number: f"the {number}" for number in flips["names"]}, flips["names"])
             self.assertTrue(flips["names"])
+
+    def test_options_stand_beside_arrays(self):
+        images, labels = self.evaluation
+        plain = quasar.quantize(MODEL, scheme="A8W8", calib=images).model
+        for data in ({"image": images * 255, "scale": 1 / 255}, {"image": images * 255, "scale": numpy.float64(1 / 255)},
+                     {"pixels": images * 255 + 3, "mean": [3], "scale": numpy.array([1 / 255])}, {"image": images.transpose(0, 2, 3, 1), "layout": "NHWC"},
+                     {"image": numpy.concatenate([images, images * 9]), "limit": len(images)}):
+            self.assertEqual(quasar.quantize(MODEL, scheme="A8W8", calib=data).model, plain)
+        score = self.score((images, labels))
+        self.assertEqual(self.score({"image": images, "label": labels - 1, "label_offset": 1}), score)
+        self.assertEqual(self.score(({"image": images * 255, "scale": 1 / 255}, labels)), score)
+        self.assertEqual(len(self.score({"image": images, "label": labels, "limit": 20, "seed": 3})), 20)
+        for data, message in (({"image": images, "limit": "ten"}, "option 'limit' is \"ten\", but must be a whole number"),
+                              ({"image": images, "layout": "abc"}, "option 'layout' is \"abc\""),
+                              ({"image": images, "scale": "big"}, "option 'scale' is \"big\", but must be a number")):
+            with self.assertRaisesRegex(quasar.QuasarError, message):
+                quasar.quantize(MODEL, scheme="A8W8", calib=data)
+
+    def test_an_input_may_be_called_as_an_option(self):
+        Path("scaled.onnx").write_bytes(product({"a": ["n", 2], "scale": []}))
+        for scale in (2.0, numpy.float32(2)):
+            values = {"a": numpy.ones((5, 2), numpy.float32), "scale": scale}
+            self.assertEqual(quasar.evaluate("scaled.onnx", values, latency=False)["metrics"]["L2"]["samples"], 5)
 
     def test_files_behind_arrays_are_not_replaced(self):
         numpy.save("images.npy", self.evaluation[0])

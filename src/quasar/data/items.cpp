@@ -70,7 +70,8 @@ ItemForm::ItemForm(const Item& first, const std::vector<graph::Value>& inputs, c
   boxes_ = first.contains("boxes") && !feeds("boxes", inputs);
   for (const auto& [name, array] : first) {
     const bool of_boxes = boxes_ && (name == "boxes" || name == "iscrowd");
-    if (!is_label(name, inputs) && !of_boxes) others.push_back(name);
+    const bool is_option = options.given(name) && !feeds(name, inputs);  // a number that a program holds beside its arrays
+    if (!is_label(name, inputs) && !of_boxes && !is_option) others.push_back(name);
     if (is_label(name, inputs) && labels_.empty() && !has_fractions(array)) labels_ = name;
   }
   if (boxes_ && labels_.empty()) throw Error(where(0) + " holds boxes without labels, the class of each");
