@@ -26,18 +26,21 @@ def _array(value: Any) -> numpy.ndarray:
     """An array of anything that NumPy understands; a torch tensor may be on a device and have a gradient."""
     if hasattr(value, "detach"):
         value = value.detach().cpu()
-    return numpy.asarray(value)
+    try:
+        return numpy.asarray(value)
+    except ValueError:  # lists of different lengths: no model takes them, but they may stand beside what it takes
+        return numpy.array(None, dtype=object)
 
 def _item(value: Any) -> Dict[str, numpy.ndarray]:
     if isinstance(value, Mapping):
-        return {str(name): _array(array) for name, array in value.items()}
+        return {str(name): _array(array) for name, array in value.items() if array is not None}
     if isinstance(value, (tuple, list)) and len(value) == 2 and (_is_array(value[0]) or isinstance(value[0], Mapping)):
         item = _item(value[0])
         if isinstance(value[1], Mapping):  # torchvision's detection targets
             if "boxes" not in value[1] or "labels" not in value[1]:
                 raise TypeError(f"a sample's truth holds {', '.join(map(str, value[1]))}, but must hold boxes and labels")
             item.update({name: _array(value[1][name]) for name in ("boxes", "labels", "iscrowd") if name in value[1]})
-        else:
+        elif value[1] is not None:
             item["labels"] = _array(value[1])
         return item
     if isinstance(value, (tuple, list)) and len(value) == 1:
@@ -68,9 +71,14 @@ def _drained(reader: Any) -> Iterable[Any]:
     if hasattr(reader, "rewind"):
         reader.rewind()
 
+def _only_iterates(kind: type) -> bool:
+    """Whether this is a torch IterableDataset: it has torch's own __getitem__, which raises NotImplementedError."""
+    owner = next((one for one in kind.__mro__ if "__getitem__" in vars(one)), None)
+    return owner is not None and owner.__module__.startswith("torch.utils.data") and hasattr(kind, "__iter__")
+
 def is_stream(data: Any) -> bool:
     """Whether samples are asked for one by one: objects with __len__ and __getitem__ that hold no samples themselves."""
-    held = isinstance(data, (Mapping, list, tuple, str, bytes)) or _is_array(data) or hasattr(data, "get_next")
+    held = isinstance(data, (Mapping, list, tuple, str, bytes)) or _is_array(data) or hasattr(data, "get_next") or _only_iterates(type(data))
     return not held and hasattr(type(data), "__len__") and hasattr(type(data), "__getitem__")
 
 def known_labels(data: Any) -> List[int]:
@@ -111,6 +119,8 @@ def _is_option(name: str, value: Any) -> bool:
     """Whether a value beside arrays is an option of the reader, as far as it can be told without the model."""
     if name not in _core.sample_options() or value is None:
         return False
+    if name == "labels":
+        return isinstance(value, str)
     if name in ("mean", "scale") and (_is_array(value) or isinstance(value, (list, tuple))):
         return _array(value).ndim <= 1
     return name == "class_names" or isinstance(value, (str, os.PathLike, Mapping, numpy.generic)) or not (_is_array(value) or isinstance(value, (list, tuple)))

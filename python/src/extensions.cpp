@@ -101,11 +101,26 @@ class Evaluator final : public eval::CustomEvaluator {
   bool looks_;
 };
 
+// Texts and objects feed no model: what they are does not count.
+Tensor to_held_tensor(const std::string& name, const py::array& given, bool shared) {
+  const char kind = given.dtype().kind();
+  if (kind == 'U' || kind == 'S' || kind == 'O') {
+    const Shape shape(given.shape(), given.shape() + given.ndim());
+    return Tensor::strings(shape, std::vector<std::string>(count_of(shape)));
+  }
+  try {
+    return shared ? to_shared_tensor(given) : to_tensor(given);
+  } catch (const Error& error) {
+    throw Error(name.empty() ? error.what() : "'" + name + "': " + error.what());
+  }
+}
+
 data::Item to_item(const py::dict& arrays, bool shared) {
   data::Item item;
   for (const auto& [key, array] : arrays) {
     const py::array given = py::array::ensure(array);
-    item[key.cast<std::string>()] = shared ? to_shared_tensor(given) : to_tensor(given);
+    const auto name = key.cast<std::string>();
+    item[name] = to_held_tensor(name, given, shared);
   }
   return item;
 }
@@ -122,17 +137,25 @@ class BesideArrays final : public data::Reader {
   BesideArrays(Entry<data::Reader> entry, const Options& given) : entry_(std::move(entry)), given_(given) {}
 
   data::DatasetPtr open(const std::vector<graph::Value>& inputs, const std::filesystem::path& base) const override {
+    return reader_for(inputs)->open(inputs, base);
+  }
+  std::vector<std::string> passed_over(const std::vector<graph::Value>& inputs) const override {
+    return reader_for(inputs)->passed_over(inputs);
+  }
+  bool brings_classes() const override { return entry_.make(given_)->brings_classes(); }
+  std::vector<std::string> whole_arrays() const override { return entry_.make(given_)->whole_arrays(); }
+  data::Files files() const override { return entry_.make(given_)->files(); }
+
+ private:
+  std::unique_ptr<data::Reader> reader_for(const std::vector<graph::Value>& inputs) const {
     Json words = Json::object();
     for (const auto& [name, value] : given_.all().items()) {
       const bool feeds = std::ranges::any_of(inputs, [&name = name](const auto& input) { return input.name == name; });
       if (given_.given(name) && !feeds) words[name] = value;
     }
-    return entry_.make(Options(entry_.options, words, "samples"))->open(inputs, base);
+    return entry_.make(Options(entry_.options, words, "samples"));
   }
-  bool brings_classes() const override { return entry_.make(given_)->brings_classes(); }
-  data::Files files() const override { return entry_.make(given_)->files(); }
 
- private:
   Entry<data::Reader> entry_;
   Options given_;
 };

@@ -115,9 +115,42 @@ class Forms(Case):
             with self.assertRaisesRegex(quasar.QuasarError, message):
                 quasar.quantize(MODEL, scheme="A8W8", calib=data)
 
+    def test_arrays_that_feed_nothing_are_told(self):
+        images, labels = self.evaluation
+        for data, message in (({"image": images, "lables": labels}, "samples: the array 'lables' feeds no input of the model, and is passed over (labels stand "
+                                                                    "under labels, label or y, or labels: ARRAY names them); did you mean 'labels'"),
+                              ([{"image": image, "label": label, "index": 3} for image, label in zip(images, labels)],
+                               "samples: the array 'index' feeds no input of the model, and is passed over")):
+            with self.assertLogs("quasar", "WARNING") as log:
+                warned = quasar.evaluate(MODEL, data, latency=False)["warnings"]
+            self.assertEqual(len(warned), 1)
+            self.assertIn(message, warned[0])
+            self.assertIn(message, log.output[0])
+        self.assertTrue(any("'lables'" in note for note in quasar.quantize(MODEL, scheme="A8W8", calib={"image": images, "lables": labels}).notes))
+        with self.assertLogs("quasar", "WARNING") as log:
+            self.search(eval={"image": images, "label": labels, "index": labels})
+        self.assertEqual(sum("the array 'index' feeds no input" in line for line in log.output), 1)
+        self.assertEqual(self.score({"image": images, "target": labels, "labels": "target"}), self.score((images, labels)))
+
+    def test_texts_beside_the_inputs_are_passed_over(self):
+        images, labels = self.evaluation
+        score = self.score((images, labels))
+        rows = [{"text": "seven", "name": None, "tokens": [[1], [2, 3]], "image": image, "label": label} for image, label in zip(images, labels)]
+        for data in (rows, {"pixels": images, "name": ["a"] * len(images), "label": labels}, iter(rows)):
+            self.assertEqual(self.score(data), score)
+        for data, message in (([{"image": images[0]}, {"image": "1.png"}], "item 1: 'image' holds texts, objects or lists of different lengths"),
+                              ({"image": [[1], [2, 3]]}, "item 0: 'image' holds texts, objects or lists of different lengths"),
+                              ({"text": ["a"]}, "holds no array of numbers for the model's input 'image'; it holds text"),
+                              ({"image": images.astype(complex)}, "'image': an array of type complex128 cannot feed a model"),
+                              ({"image": images, "truth": ["a"] * 150, "labels": "truth"}, "labels 'truth' are texts, but must be whole numbers")):
+            with self.assertRaisesRegex(quasar.QuasarError, message):
+                quasar.quantize(MODEL, scheme="A8W8", calib=data)
+        notes = quasar.quantize(MODEL, scheme="A8W8", calib={"image": images, "label": ["a"] * 150}).notes
+        self.assertTrue(any("'label' holds texts, which are no numbers of classes" in note for note in notes), notes)
+
     def test_an_input_may_be_called_as_an_option(self):
-        Path("scaled.onnx").write_bytes(product({"a": ["n", 2], "scale": []}))
-        for scale in (2.0, numpy.float32(2)):
+        Path("scaled.onnx").write_bytes(product({"a": ["n", 2], "scale": [1]}))
+        for scale in (2.0, [2.0], numpy.float32(2), numpy.ones(5, numpy.float32)):
             values = {"a": numpy.ones((5, 2), numpy.float32), "scale": scale}
             self.assertEqual(quasar.evaluate("scaled.onnx", values, latency=False)["metrics"]["L2"]["samples"], 5)
 
@@ -161,7 +194,7 @@ class Forms(Case):
         for data, message in [
             ([], "there are none"),
             ({"image": images, "label": labels[:3]}, "150 samples, but 3 labels"),
-            ({"picture": images, "other": images}, "no array for the model's input 'image'"),
+            ({"picture": images, "other": images}, "no array of numbers for the model's input 'image'"),
             (images[:, :, :4], r"expected shape \[\?,1,8,8\], found \[1,1,4,8\]"),
             ([{"image": images}, {"img": images}], "item 1 holds no array 'image'"),
             ("nowhere.npz", "nowhere.npz"),

@@ -152,6 +152,24 @@ TEST_F(Automatic, ArraysAreTurnedWhereTheModelTakesThemSo) {
   EXPECT_NE(told(9).find("9,8,1"), std::string::npos) << told(9);
 }
 
+// As readers look for it: here, or in the folder.
+TEST_F(Automatic, LabelsOfPicturesStandInTheirFolderToo) {
+  const fs::path photos = folder.path() / "photos";
+  fs::create_directories(photos);
+  std::string labels = "file,label\n";
+  for (int i = 0; i < 9; ++i) {
+    const std::string name = std::to_string(i) + ".png";
+    fs::copy_file(fs::path(QUASAR_SOURCE_DIR) / "tests/unit/data/pictures/gray.png", photos / name);
+    labels += name + "," + std::to_string(i) + "\n";
+  }
+  write_file(photos / "labels.csv", labels);
+  const Ran ran = run("auto " + digits("digits.onnx") + " " + photos.string() + " --labels labels.csv --dry-run --set " +
+                      "data_reader.color=gray --set data_reader.scale=0.0039 --output-dir " + out.string());
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  EXPECT_NE(ran.out.find("# data: 9 samples, with labels"), std::string::npos) << ran.out;
+  EXPECT_NE(ran.out.find((photos / "labels.csv").string()), std::string::npos) << ran.out;
+}
+
 // An array of the input's own name is the input, whatever stands beside it.
 TEST_F(Automatic, OneMoreArrayIsPassedOver) {
   const fs::path file = folder.path() / "more.npz";

@@ -12,8 +12,10 @@
 #include "quasar/data/annotations.hpp"
 #include "quasar/data/archive.hpp"
 #include "quasar/data/dataset.hpp"
+#include "quasar/data/described.hpp"
 #include "quasar/data/labels.hpp"
 #include "quasar/data/npy.hpp"
+#include "quasar/data/options.hpp"
 #include "quasar/data/raw_pictures.hpp"
 #include "quasar/data/repeating.hpp"
 #include "quasar/eval/flattened.hpp"
@@ -128,15 +130,28 @@ Json described_npz(const std::string& path, const fs::path& base, const graph::M
   return out;
 }
 
+// The same of samples that a program brings, where no array has a name that a reader takes for labels.
+Json with_labels(const Json& description, const graph::Model& model) {
+  const std::vector<std::string> arrays = data::whole_arrays(description);
+  if (arrays.empty() || description.contains("labels") || std::ranges::any_of(arrays, data::names_labels)) return description;
+  Json out = description;
+  for (const auto& name : arrays) {
+    const bool feeds = std::ranges::find(model.inputs, name, &graph::Value::name) != model.inputs.end();
+    if (is_label_name(name) && !feeds && !out.contains("labels")) out["labels"] = name;
+  }
+  return out;
+}
+
 Json described(const FirstSearchOptions& options, const graph::Model& model) {
   const bool plain = options.data.is_string();
   if (plain && fs::path(options.data.get<std::string>()).extension() == ".npz")
     return described_npz(options.data.get<std::string>(), options.base, model, options.labels);
-  if (options.labels.empty()) return options.data;
+  if (options.labels.empty()) return with_labels(options.data, model);
   if (const auto pictures = data::raw_pictures(options.data, options.base)) {
     Json out = pictures->words;
-    out["path"] = (pictures->base / out.value("path", "")).lexically_normal().string();
-    out["labels"] = (options.base / options.labels).lexically_normal().string();
+    const fs::path folder = (pictures->base / out.value("path", "")).lexically_normal();
+    out["path"] = folder.string();
+    out["labels"] = data::find_labels(options.labels, options.base, folder).lexically_normal().string();
     return out;
   }
   if (plain)
