@@ -19,7 +19,7 @@ from ._launch import refuse_launches, together
 from ._pools import Workers, crew
 from ._samples import Gathering, Samples
 from ._study import Study, Trial
-from ._words import Model, model_file, plain
+from ._words import Model, brief, model_file, plain, text_of
 
 logger = logging.getLogger("quasar")
 _levels = {"debug": logging.DEBUG, "info": logging.INFO, "warning": logging.WARNING, "error": logging.ERROR}
@@ -241,6 +241,9 @@ def load_custom_operators(library: Union[str, "os.PathLike[str]"]) -> None:
         libraries.append(file)
 
 
+_target = 'the name of one (quasar.listed("targets"))'
+
+
 def quantize(model: Model, output: Union[None, str, "os.PathLike[str]"] = None, scheme: Union[str, Mapping[str, Any]] = "A8W8", calib: Samples = None, *,
              target: str = "", ranges: Optional[Mapping[str, Any]] = None) -> Quantized:
     """Quantizes a model with one configuration, without a search.
@@ -255,7 +258,7 @@ def quantize(model: Model, output: Union[None, str, "os.PathLike[str]"] = None, 
     gathering = Gathering()
     with model_file(model) as path, tempfile.TemporaryDirectory(prefix="quasar-") as folder:
         file = str(Path(folder, "quantized.onnx")) if output is None else os.fspath(output)
-        facts = _core.quantize(path, file, plain(scheme, "scheme"), gathering.words(calib, "calib"), target, plain(ranges, "ranges"))
+        facts = _core.quantize(path, file, plain(scheme, "scheme"), gathering.words(calib, "calib"), text_of(target, "target", _target), plain(ranges, "ranges"))
         return Quantized._of(file, facts, output is None)
 
 
@@ -270,11 +273,15 @@ def evaluate(model: Model, data: Samples, reference: Optional[Model] = None, met
         "warnings": what speaks against the scores, in words}
     """
     gathering = Gathering()
-    metrics = [metric] if isinstance(metric, str) else list(metric)
+    wanted = [metric] if isinstance(metric, str) else ["L2"] if metric is None else metric
+    if not isinstance(wanted, (list, tuple)):
+        raise _core.QuasarError(f"metric is {brief(metric)}, but must be a name or a list of names")
+    metrics = [text_of(one, "metric", "a name, such as 'top1' or 'topk(k=3)', or a list of names") for one in wanted]
     with contextlib.ExitStack() as stack:
         path = stack.enter_context(model_file(model))
         original = "" if reference is None else stack.enter_context(model_file(reference))
-        out: Dict[str, Any] = _core.evaluate(path, original, gathering.words(data, "data"), metrics, latency, plain(decoder, "decoder"), runtime,
+        out: Dict[str, Any] = _core.evaluate(path, original, gathering.words(data, "data"), metrics, latency, plain(decoder, "decoder"),
+                                             text_of(runtime, "runtime", "a name, such as 'openvino'") or "onnxruntime",
                                              plain(output_weights, "output_weights"))
     for warning in out["warnings"]:
         logger.warning(warning)
@@ -286,7 +293,7 @@ def inspect(model: Model, calib: Samples = None, target: str = "") -> Dict[str, 
     ("examination", with advice in words)."""
     gathering = Gathering()
     with model_file(model) as path:
-        return _core.inspect(path, target, gathering.words(calib, "calib"))
+        return _core.inspect(path, text_of(target, "target", _target), gathering.words(calib, "calib"))
 
 
 def dry_run(model: Optional[Model] = None, calib: Samples = None, eval: Samples = None, space: Any = None, *, holdout: Samples = None,

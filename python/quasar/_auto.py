@@ -5,12 +5,25 @@ import os
 from pathlib import Path
 from typing import Any, Dict, List, Mapping, Optional, Set, Tuple
 
+import numpy
+
 from . import _core
 from ._api import SearchResult, _run, logger
 from ._configuration import _from_here, gathered, model_of, rooted
 from ._samples import Samples
 from ._tuning import makes_its_space
-from ._words import Model, model_file
+from ._words import Model, brief, model_file, text_of
+
+
+def _said(labels: Any, metric: Any, loss: Any, target: Any, time: Any, output_dir: Any) -> Dict[str, Any]:
+    """The arguments as the library takes them. Raises QuasarError for what they cannot be."""
+    if loss is not None and (isinstance(loss, bool) or not isinstance(loss, (int, float, numpy.integer, numpy.floating))):
+        raise _core.QuasarError(f"loss is {brief(loss)}, but must be a number: 1 % of what the float model has are 0.01")
+    place = text_of(output_dir, "output_dir", "a folder")
+    return {"labels": text_of(labels, "labels", "the name of an array or a file; labels themselves stand beside the samples: (samples, labels)"),
+            "metric": text_of(metric, "metric", "one name; search() takes several, or an accuracy_criterion={'metrics': {NAME: WEIGHT}}"),
+            "loss": None if loss is None else float(loss), "target": text_of(target, "target", "the name of one (quasar.listed(\"targets\"))"),
+            "time": "5m" if time is None else str(time), "output_dir": str(Path(place or "quasar_out").absolute())}
 
 
 def _without_samples(words: Dict[str, Any], keys: Mapping[str, Any]) -> Set[str]:
@@ -89,15 +102,16 @@ def auto(model: Model, data: Samples, *, labels: str = "", metric: str = "", los
     -> as search(); output_dir holds search.yaml too, which says the same thing, where data is a path and neither keys nor an evaluator are given. Raises
     QuasarError for what cannot be read, for less than 8 samples, and for pictures of which nothing tells what values the model takes.
     """
+    if data is None:
+        raise _core.QuasarError("data is None, but must be samples: a path, arrays, or what quasar.Samples lists")
+    said = _said(labels, metric, loss, target, time, output_dir)
     base = os.getcwd()
     given = _from_here({**keys, "search_evaluator": evaluator} if evaluator is not None else keys)
     model_of(model, given)
     configuration = gathered({"data_reader": rooted("data_reader", data)})
-    said = {"labels": labels, "metric": metric, "loss": None if loss is None else float(loss), "target": target, "time": str(time),
-            "output_dir": str(Path(output_dir).absolute())}
     with model_file(model) as path:
         first = _core.first_search(path, configuration.words["data_reader"], base, said)
-    taken, lines = _taken(first, given, metric, loss)
+    taken, lines = _taken(first, given, said["metric"], said["loss"])
     for line in lines:
         logger.info(line)
     more = gathered(given)

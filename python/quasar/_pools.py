@@ -16,7 +16,7 @@ from typing import Any, Dict, Hashable, Iterator, List, Mapping, Optional, Seque
 import numpy
 
 from . import _core
-from ._samples import Samples, _class_names, _is_one, items_of
+from ._samples import Samples, _is_one, _parted, items_of
 from ._worker import _arguments, password_apart, program, share_of_machine, worker_beside_others
 
 logger = logging.getLogger("quasar")
@@ -367,18 +367,17 @@ def _batched(items: List[Dict[str, numpy.ndarray]], ranks: Mapping[str, int], wh
 def in_a_file(data: Samples, inputs: Sequence[Any], file: Path) -> Any:
     """Samples of a program as those of a file, which workers can have; the description of its reader. Raises QuasarError for samples
     of several sizes, and for boxes."""
-    names = data.get("class_names") if isinstance(data, Mapping) else None
-    if isinstance(data, Mapping):
-        data = {key: value for key, value in data.items() if key != "class_names"}
     ranks = {name: -1 if shape is None else len(shape) for name, _, shape in inputs}
-    items = list(items_of(data))
+    options, arrays = _parted(data)
+    options = {name: value for name, value in options.items() if name not in ranks}
+    items = [{name: array for name, array in item.items() if name not in options and array.dtype.kind not in "USO"} for item in items_of(arrays)]
     if any("boxes" in item for item in items):
         raise _core.QuasarError("workers cannot have samples with boxes from arrays: give a folder of pictures and a file of labels")
     try:
-        numpy.savez(file, **_batched(items, ranks, _is_one(data)))
+        numpy.savez(file, **_batched(items, ranks, _is_one(arrays)))
     except ValueError as error:
         raise _core.QuasarError(f"workers cannot have samples of several sizes from arrays: give files ({error})") from None
-    words: Dict[str, Any] = {"reader": "npz", "path": str(file)}
-    if names is not None:
-        words["class_names"] = _class_names(names)
+    words: Dict[str, Any] = {"reader": "npz", "path": str(file), **options}
+    if items and all(name in items[0] for name in ranks):
+        words["inputs"] = {name: name for name in ranks}  # so that others are passed over
     return words

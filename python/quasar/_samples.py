@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import itertools
 import os
-from typing import Any, Dict, Iterable, Iterator, List, Mapping
+from typing import Any, Dict, Iterable, Iterator, List, Mapping, Tuple
 
 import numpy
 
@@ -13,7 +13,7 @@ from ._words import plain
 _numbers = itertools.count(1)
 
 #: Samples: a path or a reader description as on the command line; an array, or arrays by input name, whose first axis counts the
-#: samples (beside them `class_names`: what reports call the classes); a pair (arrays, labels); an onnxruntime CalibrationDataReader;
+#: samples (beside them options of a reader: `scale`, `label_offset`, `limit`, `layout`, `class_names` ...); a pair (arrays, labels); an onnxruntime CalibrationDataReader;
 #: anything that can be iterated (a list, a generator, a torch DataLoader) over arrays, dictionaries of arrays, or pairs of one of
 #: these and labels, or {"boxes": [n, 4], "labels": [n]} for detectors; or an object with __len__ and __getitem__ (torch's Dataset)
 #: that gives one of these, which is asked for samples when they are needed and does not keep them.
@@ -26,18 +26,21 @@ def _array(value: Any) -> numpy.ndarray:
     """An array of anything that NumPy understands; a torch tensor may be on a device and have a gradient."""
     if hasattr(value, "detach"):
         value = value.detach().cpu()
-    return numpy.asarray(value)
+    try:
+        return numpy.asarray(value)
+    except ValueError:  # lists of different lengths: no model takes them, but they may stand beside what it takes
+        return numpy.array(None, dtype=object)
 
 def _item(value: Any) -> Dict[str, numpy.ndarray]:
     if isinstance(value, Mapping):
-        return {str(name): _array(array) for name, array in value.items()}
+        return {str(name): _array(array) for name, array in value.items() if array is not None}
     if isinstance(value, (tuple, list)) and len(value) == 2 and (_is_array(value[0]) or isinstance(value[0], Mapping)):
         item = _item(value[0])
         if isinstance(value[1], Mapping):  # torchvision's detection targets
             if "boxes" not in value[1] or "labels" not in value[1]:
                 raise TypeError(f"a sample's truth holds {', '.join(map(str, value[1]))}, but must hold boxes and labels")
             item.update({name: _array(value[1][name]) for name in ("boxes", "labels", "iscrowd") if name in value[1]})
-        else:
+        elif value[1] is not None:
             item["labels"] = _array(value[1])
         return item
     if isinstance(value, (tuple, list)) and len(value) == 1:
@@ -68,9 +71,14 @@ def _drained(reader: Any) -> Iterable[Any]:
     if hasattr(reader, "rewind"):
         reader.rewind()
 
+def _only_iterates(kind: type) -> bool:
+    """Whether this is a torch IterableDataset: it has torch's own __getitem__, which raises NotImplementedError."""
+    owner = next((one for one in kind.__mro__ if "__getitem__" in vars(one)), None)
+    return owner is not None and owner.__module__.startswith("torch.utils.data") and hasattr(kind, "__iter__")
+
 def is_stream(data: Any) -> bool:
     """Whether samples are asked for one by one: objects with __len__ and __getitem__ that hold no samples themselves."""
-    held = isinstance(data, (Mapping, list, tuple, str, bytes)) or _is_array(data) or hasattr(data, "get_next")
+    held = isinstance(data, (Mapping, list, tuple, str, bytes)) or _is_array(data) or hasattr(data, "get_next") or _only_iterates(type(data))
     return not held and hasattr(type(data), "__len__") and hasattr(type(data), "__getitem__")
 
 def known_labels(data: Any) -> List[int]:
@@ -107,6 +115,31 @@ def _class_names(names: Any) -> Any:
         return {str(number): str(name) for number, name in names.items()}
     return [str(name) for name in names]
 
+def _is_option(name: str, value: Any) -> bool:
+    """Whether a value beside arrays is an option of the reader, as far as it can be told without the model."""
+    if name not in _core.sample_options() or value is None:
+        return False
+    if name == "labels":
+        return isinstance(value, str)
+    if name in ("mean", "scale") and (_is_array(value) or isinstance(value, (list, tuple))):
+        return _array(value).ndim <= 1
+    return name == "class_names" or isinstance(value, (str, os.PathLike, Mapping, numpy.generic)) or not (_is_array(value) or isinstance(value, (list, tuple)))
+
+def _parted(data: Samples) -> Tuple[Dict[str, Any], Samples]:
+    """The options that stand beside arrays in a dictionary, and the arrays. Numbers stay there too: a model's input may have the name."""
+    if isinstance(data, tuple) and len(data) == 2 and isinstance(data[0], Mapping):
+        words, arrays = _parted(data[0])
+        return words, (arrays, data[1]) if words else data
+    if not isinstance(data, Mapping):
+        return {}, data
+    words = {}
+    for name, value in data.items():
+        if _is_option(name, value):
+            words[name] = _class_names(value) if name == "class_names" else plain(_array(value) if _is_array(value) else value, name)
+    if not words:
+        return {}, data
+    return words, {name: value for name, value in data.items() if name not in words or (name != "class_names" and _array(value).dtype.kind in "iuf")}
+
 class Gathering:
     """The registrations of one call: samples in memory, which every source gives once, whatever the number of its uses."""
 
@@ -125,16 +158,14 @@ class Gathering:
                 return description
         name = f"python_{next(_numbers)}"
         words: Dict[str, Any] = {"reader": name}
-        arrays = data
-        if isinstance(data, Mapping) and "class_names" in data:
-            words["class_names"] = _class_names(data["class_names"])
-            arrays = {key: value for key, value in data.items() if key != "class_names"}
+        options, arrays = _parted(data)
+        words.update(options)
         source = f"{role} ({type(data).__name__})"
         if is_stream(arrays):
             files = [file for kept in getattr(arrays, "__dict__", {}).values() for file in _files_of(kept)]
             self.registrations.append(_core.bring_stream(name, len(arrays), lambda index: _item(arrays[index]), known_labels(arrays), source, files))
         else:
-            files = _files_of(arrays)
+            files = _files_of(data)
             self.registrations.append(_core.bring_samples(name, _noted(items_of(arrays), files), source, _is_one(arrays), files))
         self._known.append((data, words))
         return words

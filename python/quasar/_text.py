@@ -3,7 +3,8 @@ from __future__ import annotations
 
 import itertools
 import os
-from typing import Any, Callable, Dict, Iterable, List, Optional, Tuple, Union
+from pathlib import Path
+from typing import Any, Callable, Dict, Iterable, Iterator, List, Optional, Tuple, Union
 
 import numpy
 
@@ -30,7 +31,26 @@ def _read(tokenizer: Any) -> Any:
             tokenizer = Tokenizer.from_file(path)
         except Exception as error:
             raise ValueError(f"tokenizer '{path}' is no tokenizer.json: {error}") from error
-    return tokenizer
+    return _whole(tokenizer)
+
+def _whole(tokenizer: Any) -> Any:
+    """The tokenizer without the truncation and padding that a tokenizer.json carries for single sentences; what is given stays as it is."""
+    if not hasattr(tokenizer, "no_truncation") or (getattr(tokenizer, "truncation", None) is None and getattr(tokenizer, "padding", None) is None):
+        return tokenizer
+    try:
+        copy = type(tokenizer).from_str(tokenizer.to_str())
+    except Exception as error:  # parts that are written in Python
+        raise ValueError("the tokenizer cuts or pads texts, and cannot be copied: call its no_truncation() and no_padding() before") from error
+    copy.no_truncation()
+    copy.no_padding()
+    return copy
+
+def _texts(text: Union[str, "os.PathLike[str]", Iterable[Any]]) -> Iterator[str]:
+    """One text or several; those of files that paths name."""
+    for one in [text] if isinstance(text, (str, os.PathLike)) else text:
+        if not isinstance(one, (str, os.PathLike)):
+            raise TypeError(f"text holds {one!r}, but must be a text, several, or paths of files (pathlib.Path)")
+        yield one if isinstance(one, str) else Path(one).read_text(encoding="utf-8")
 
 def _encoder(tokenizer: Any) -> Callable[[str], List[int]]:
     """What turns a text into ids, without ids that mark its ends."""
@@ -84,11 +104,11 @@ def _sizes(length: Any, stride: Any, most: Any) -> int:
         raise ValueError(f"stride is {step}, but windows have {length} tokens: those between two windows would count nowhere")
     return step
 
-def text_samples(text: Union[str, Iterable[str]], tokenizer: Any, *, length: int = 512, stride: Optional[int] = None, most: Optional[int] = None,
+def text_samples(text: Union[str, "os.PathLike[str]", Iterable[Union[str, "os.PathLike[str]"]]], tokenizer: Any, *, length: int = 512, stride: Optional[int] = None, most: Optional[int] = None,
                  name: str = "input_ids", attention_mask: bool = False, model: Optional[Model] = None) -> Dict[str, numpy.ndarray]:
     """Samples of text for a language model: windows of so many token ids, by the names of the model's inputs.
 
-    text: one text, or several, whose ids are joined in this order (a document, lines, rows of a data set).
+    text: one text, or several, whose ids are joined in this order (a document, lines, rows of a data set); a pathlib.Path stands for a file's text.
     tokenizer: a path to Hugging Face's tokenizer.json, which the package tokenizers reads; an object with encode() (tokenizers, transformers,
       sentencepiece); or a function that turns a text into ids. Ids that mark the ends of a text are not added where encode() can leave them out.
     length: tokens in a window. A rest that fills no window is left out.
@@ -106,12 +126,12 @@ def text_samples(text: Union[str, Iterable[str]], tokenizer: Any, *, length: int
     where, rows = ("", 0) if model is None else _table(model, name)
     if model is not None:
         _check_fit(read, where, rows)
-    texts = [text] if isinstance(text, str) else text
-    ids = numpy.fromiter(itertools.chain.from_iterable(map(encode, texts)), numpy.int64)
+    ids = numpy.fromiter(itertools.chain.from_iterable(map(encode, _texts(text))), numpy.int64)
     if model is not None and len(ids) and ids.max() >= rows:
         raise ValueError(f"the tokenizer gives the id {ids.max()}, but the model's {where} is for {rows} tokens (ids 0 to {rows - 1})")
     if len(ids) < length:
-        raise ValueError(f"the text has {len(ids)} tokens, but a window takes {length}")
+        hint = f"; '{text}' is a file: give pathlib.Path('{text}')" if isinstance(text, str) and len(text) < 1000 and os.path.isfile(text) else ""
+        raise ValueError(f"the text has {len(ids)} tokens, but a window takes {length}{hint}")
     windows = numpy.lib.stride_tricks.sliding_window_view(ids, length)[::step][:most].copy()
     samples = {name: windows}
     if attention_mask:

@@ -11,6 +11,8 @@ from typing import Any, Iterator, Mapping, Union
 
 import numpy
 
+from . import _core
+
 #: A model: the path of an ONNX file, its bytes, or an onnx.ModelProto. Several that run one after the other are one: the path of a
 #: configuration file with the key models, or what that key says: {name: path, or {"path": path, "inputs": {input: "model.output"}}}.
 Model = Union[str, "os.PathLike[str]", bytes, Any]
@@ -34,6 +36,20 @@ def plain(value: Any, where: str = "value") -> Any:
     if isinstance(value, (list, tuple, set, frozenset, range)):
         return [plain(item, where) for item in value]
     raise TypeError(f"{where} is {value!r}, but a configuration holds numbers, texts, lists and mappings")
+
+
+def brief(value: Any) -> str:
+    """For messages: arrays by their shape, other values as they are written."""
+    shape = getattr(value, "shape", None)
+    text = repr(value)
+    return f"an array of shape {tuple(shape)}" if shape is not None else text if len(text) <= 80 else text[:77] + "..."
+
+
+def text_of(value: Any, where: str, allowed: str) -> str:
+    """A text or a path as text, None as "". Raises QuasarError, which says what is allowed, for everything else."""
+    if value is None or isinstance(value, (str, os.PathLike)):
+        return "" if value is None else os.fspath(value)
+    raise _core.QuasarError(f"{where} is {brief(value)}, but must be {allowed}")
 
 
 def configuration(value: Any, where: str) -> Any:

@@ -3,6 +3,8 @@
 #include <pybind11/stl.h>
 #include <pybind11/stl/filesystem.h>
 
+#include <algorithm>
+
 #include "quasar/base/cancellation.hpp"
 #include "quasar/data/in_memory.hpp"
 #include "quasar/eval/custom.hpp"
@@ -99,11 +101,26 @@ class Evaluator final : public eval::CustomEvaluator {
   bool looks_;
 };
 
+// Texts and objects feed no model: what they are does not count.
+Tensor to_held_tensor(const std::string& name, const py::array& given, bool shared) {
+  const char kind = given.dtype().kind();
+  if (kind == 'U' || kind == 'S' || kind == 'O') {
+    const Shape shape(given.shape(), given.shape() + given.ndim());
+    return Tensor::strings(shape, std::vector<std::string>(count_of(shape)));
+  }
+  try {
+    return shared ? to_shared_tensor(given) : to_tensor(given);
+  } catch (const Error& error) {
+    throw Error(name.empty() ? error.what() : "'" + name + "': " + error.what());
+  }
+}
+
 data::Item to_item(const py::dict& arrays, bool shared) {
   data::Item item;
   for (const auto& [key, array] : arrays) {
     const py::array given = py::array::ensure(array);
-    item[key.cast<std::string>()] = shared ? to_shared_tensor(given) : to_tensor(given);
+    const auto name = key.cast<std::string>();
+    item[name] = to_held_tensor(name, given, shared);
   }
   return item;
 }
@@ -114,6 +131,41 @@ data::Files files_of(const py::list& files) {
   return out;
 }
 
+// Options that a dictionary holds beside its arrays: what is called as an input of the model is that input.
+class BesideArrays final : public data::Reader {
+ public:
+  BesideArrays(Entry<data::Reader> entry, const Options& given) : entry_(std::move(entry)), given_(given) {}
+
+  data::DatasetPtr open(const std::vector<graph::Value>& inputs, const std::filesystem::path& base) const override {
+    return reader_for(inputs)->open(inputs, base);
+  }
+  std::vector<std::string> passed_over(const std::vector<graph::Value>& inputs) const override {
+    return reader_for(inputs)->passed_over(inputs);
+  }
+  bool brings_classes() const override { return entry_.make(given_)->brings_classes(); }
+  std::vector<std::string> whole_arrays() const override { return entry_.make(given_)->whole_arrays(); }
+  data::Files files() const override { return entry_.make(given_)->files(); }
+
+ private:
+  std::unique_ptr<data::Reader> reader_for(const std::vector<graph::Value>& inputs) const {
+    Json words = Json::object();
+    for (const auto& [name, value] : given_.all().items()) {
+      const bool feeds = std::ranges::any_of(inputs, [&name = name](const auto& input) { return input.name == name; });
+      if (given_.given(name) && !feeds) words[name] = value;
+    }
+    return entry_.make(Options(entry_.options, words, "samples"));
+  }
+
+  Entry<data::Reader> entry_;
+  Options given_;
+};
+
+std::vector<std::string> sample_options() {
+  std::vector<std::string> out;
+  for (const auto& option : data::memory(nullptr, "").options) out.push_back(option.name);
+  return out;
+}
+
 // `shared`: the arrays stay as they are for as long as the registration lives, and are not copied.   `files`: that the items come
 // from, known when all have been iterated.
 std::unique_ptr<AnyRegistration> samples(const std::string& name, const py::iterable& items, const std::string& source,
@@ -121,7 +173,8 @@ std::unique_ptr<AnyRegistration> samples(const std::string& name, const py::iter
   auto held = std::make_shared<std::vector<data::Item>>();
   for (const auto& item : items) held->push_back(to_item(item.cast<py::dict>(), shared));
   const Entry<data::Reader> entry = data::memory(std::move(held), source, files_of(files));
-  return registered<data::Reader>(data::readers::table(), name, entry.make, entry.options);
+  const auto make = [entry](const Options& given) { return std::make_unique<BesideArrays>(entry, given); };
+  return registered<data::Reader>(data::readers::table(), name, make, entry.options);
 }
 
 // Python is asked for every item, from whatever thread needs it.
@@ -207,6 +260,7 @@ void bind_extensions(py::module_& module) {
       .def_property_readonly("labels", &Asked::labels)
       .def("outputs", &Asked::outputs)
       .def("reference_outputs", &Asked::reference_outputs);
+  module.def("sample_options", &sample_options);
   module.def("bring_samples", &samples);
   module.def("bring_stream", &stream);
   module.def("bring_evaluator", &evaluator);

@@ -102,6 +102,7 @@ py::dict quantize(const std::string& model, const std::string& output, const py:
     files.writes(output + ".data", "output");
     tune::writes_pieces(files, options.model, output, "output");
     files.check();
+    check_writable("output", output);
     if (is_special_file(output)) throw Error("output '" + output + "' is no file");
     const tune::Quantized result = tune::quantize(options);
     const auto pieces = tune::write_model(result, output);

@@ -24,6 +24,26 @@ def arrays(split, count=None):
     data = numpy.load(DIGITS / f"{split}.npz")
     return data["image"][:count], data["label"][:count]
 
+def _field(number, value):
+    """A field of protobuf: a whole number below 128, a text or bytes of less than 128."""
+    if isinstance(value, int):
+        return bytes((number << 3, value))
+    value = value.encode() if isinstance(value, str) else value
+    return bytes((number << 3 | 2, len(value) & 127 | 128, len(value) >> 7)) + value
+
+
+def product(inputs):
+    """An ONNX model, as bytes, that multiplies two float32 inputs: {name: [size or name of it, ...]}."""
+    def value(name, shape):
+        sizes = b"".join(_field(1, _field(1 if isinstance(size, int) else 2, size)) for size in shape)
+        return _field(1, name) + _field(2, _field(1, _field(1, 1) + _field(2, sizes)))
+
+    node = b"".join(_field(1, name) for name in inputs) + _field(2, "product") + _field(4, "Mul")
+    graph = _field(1, node) + _field(2, "g") + b"".join(_field(11, value(*one)) for one in inputs.items())
+    graph += _field(12, value("product", next(iter(inputs.values()))))
+    return _field(1, 8) + _field(8, _field(2, 13)) + _field(7, graph)
+
+
 # A process that stands in for a library that runs models: it dies of one quantized model, refuses another, and answers all samples with zeros.
 FAKE = """#!/bin/sh
 number_of() {{  # of a quantized model, in whatever process

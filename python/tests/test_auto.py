@@ -1,6 +1,7 @@
 """quasar.auto(): a search for somebody who has a model and samples only."""
 import shutil
 import unittest
+from pathlib import Path
 from unittest import mock
 
 import numpy
@@ -69,6 +70,23 @@ class Auto(Case):
             self.assertIn("goal", auto(evaluator=lambda path: 1.0, metric="top1"))
             self.assertEqual(said["accuracy_criterion"]["metrics"], {"top1": 1})
 
+    def test_labels_of_usual_names_are_found_in_arrays(self):
+        samples = numpy.load("evaluation.npz")
+        images, labels = samples["image"][:60], samples["label"][:60]
+        pairs = zip(images, labels)
+        for data, keys in (({"image": images, "target": labels}, {}), ([{"image": image, "class": label} for image, label in pairs], {}),
+                           ({"image": images, "truth": labels}, {"labels": "truth"}), ({"image": images, "target": labels.astype("f4")}, {})):
+            with self.assertLogs("quasar", "INFO") as log, mock.patch.object(quasar._auto, "_run"):
+                quasar.auto("model.onnx", data, **keys)
+            self.assertIn("60 samples, with labels", log.output[1])
+            self.assertIn("of top1", log.output[3])
+        for data in ({"image": images, "target": labels + 0.5}, {"image": images, "other": labels}):
+            with self.assertLogs("quasar", "INFO") as log, mock.patch.object(quasar._auto, "_run"):
+                quasar.auto("model.onnx", data)
+            self.assertIn("without labels", log.output[1])
+        with self.assertRaisesRegex(quasar.QuasarError, "holds no array 'truht' for the labels; it holds image, truth; did you mean 'truth'"):
+            quasar.auto("model.onnx", {"image": images, "truth": labels}, labels="truht")
+
     def test_a_score_of_ones_own(self):
         samples = numpy.load("evaluation.npz")
         found = quasar.auto("model.onnx", samples["image"][:60], evaluator=lambda path: 0.5, strategy="basic", output_dir="out")
@@ -86,6 +104,21 @@ class Auto(Case):
         for words, text in (({"time": "3x"}, "5m"), ({"metric": "topp1"}, "top1"), ({"target": "ort_cpuu"}, "ort_cpu")):
             with self.assertRaisesRegex(quasar.QuasarError, text):
                 quasar.auto("model.onnx", "evaluation.npz", **words)
+        images = numpy.load("evaluation.npz")["image"][:20]
+        for words, text in (({"metric": ["top1", "L2"]}, r"metric is \['top1', 'L2'\], but must be one name; search\(\) takes several"),
+                            ({"labels": images}, r"labels is an array of shape \(20, 1, 8, 8\), but must be the name of an array"),
+                            ({"loss": "1%"}, "loss is '1%', but must be a number: 1 % of"), ({"target": 3}, "target is 3, but must be the name of one"),
+                            ({"output_dir": 3}, "output_dir is 3, but must be a folder")):
+            with self.assertRaisesRegex(quasar.QuasarError, text):
+                quasar.auto("model.onnx", "evaluation.npz", **words)
+        with self.assertRaisesRegex(quasar.QuasarError, "data is None, but must be samples"):
+            quasar.auto("model.onnx", None)
+        with self.assertLogs("quasar", "INFO") as log, mock.patch.object(quasar._auto, "_run"):
+            quasar.auto("model.onnx", images, metric=None, target=None, labels=None, loss=None, time=None, output_dir=None)
+        self.assertIn("at most 300 s", log.output[-1])
+        with mock.patch.object(quasar._auto, "_run") as run:
+            run.return_value.output_dir = Path(".")
+            quasar.auto("model.onnx", Path("evaluation.npz"), labels=Path("label"))
         with self.assertRaisesRegex(quasar.QuasarError, "at least 8"):
             quasar.auto("model.onnx", numpy.zeros((5, 1, 8, 8), numpy.float32))
 

@@ -37,6 +37,37 @@ class Models(Case):
                       lambda: quasar.quantize("int8.onnx", "int8.onnx", calib=self.calibration[0])]:
             self.assertRaises(quasar.QuasarError, wrong)
 
+    def test_arguments_of_other_kinds_are_named(self):
+        images = self.calibration[0]
+        quasar.inspect(MODEL, target=None)
+        quasar.quantize(MODEL, None, "A8W8", images, target=None)
+        self.assertEqual(list(quasar.evaluate(MODEL, images, metric=None, runtime=None, latency=False)["metrics"]), ["L2"])
+        for ask, text in ((lambda: quasar.inspect(MODEL, target=["ort_cpu"]), r"target is \['ort_cpu'\], but must be the name of one"),
+                          (lambda: quasar.quantize(MODEL, None, "A8W8", images, target=1), "target is 1, but must be the name of one"),
+                          (lambda: quasar.evaluate(MODEL, images, metric=[{"top1": 1}]), r"metric is \{'top1': 1\}, but must be a name"),
+                          (lambda: quasar.evaluate(MODEL, images, metric=1), "metric is 1, but must be a name or a list of names"),
+                          (lambda: quasar.evaluate(MODEL, images, runtime=1), "runtime is 1, but must be a name")):
+            with self.assertRaisesRegex(quasar.QuasarError, text):
+                ask()
+
+    def test_an_output_that_cannot_be_written_is_told_before_the_work(self):
+        asked = []
+
+        class Asked:
+            def __len__(self):
+                return 8
+
+            def __getitem__(self, index):
+                asked.append(index)
+                return self.images[index]
+
+        Asked.images = self.calibration[0]
+        Path("file").write_bytes(b"")
+        for output, why in (("new/int8.onnx", "No such file or directory"), ("file/int8.onnx", "Not a directory"), (".", "Is a directory")):
+            with self.assertRaisesRegex(quasar.QuasarError, f"output: cannot write '{output}': {why}"):
+                quasar.quantize(MODEL, output, "A8W8", Asked())
+        self.assertEqual(asked, [])
+
     def test_weights_in_a_file_of_their_own_are_saved_too(self):
         words = {"scheme": "U8S8_CHANNEL", "use_external_data_format": True}
         whole = quasar.quantize(MODEL, None, "U8S8_CHANNEL", self.calibration[0][:8])

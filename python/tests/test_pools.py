@@ -278,6 +278,7 @@ class Pools(Case):
         images, labels = arrays("evaluation", 6)
         inputs = quasar.Session(MODEL).inputs
         forms = {"arrays": (images, labels), "by name": {inputs[0][0]: images, "labels": labels}, "one by one": list(zip(images, labels)),
+                 "with options": {inputs[0][0]: images * 255, "scale": 1 / 255, "target": labels, "labels": "target", "name": ["a"] * 6, "index": labels},
                  "batches": [(images[:4], labels[:4]), (images[4:], labels[4:])]}
         scores = {}
         for name, data in forms.items():

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy
 
 import quasar
-from digits import DIGITS, MODEL, Case
+from digits import DIGITS, MODEL, Case, product
 from quasar._samples import items_of
 
 
@@ -98,6 +98,62 @@ class Forms(Case):
             self.assertEqual({number: f"the {number}" for number in flips["names"]}, flips["names"])
             self.assertTrue(flips["names"])
 
+    def test_options_stand_beside_arrays(self):
+        images, labels = self.evaluation
+        plain = quasar.quantize(MODEL, scheme="A8W8", calib=images).model
+        for data in ({"image": images * 255, "scale": 1 / 255}, {"image": images * 255, "scale": numpy.float64(1 / 255)},
+                     {"pixels": images * 255 + 3, "mean": [3], "scale": numpy.array([1 / 255])}, {"image": images.transpose(0, 2, 3, 1), "layout": "NHWC"},
+                     {"image": numpy.concatenate([images, images * 9]), "limit": len(images)}):
+            self.assertEqual(quasar.quantize(MODEL, scheme="A8W8", calib=data).model, plain)
+        score = self.score((images, labels))
+        self.assertEqual(self.score({"image": images, "label": labels - 1, "label_offset": 1}), score)
+        self.assertEqual(self.score(({"image": images * 255, "scale": 1 / 255}, labels)), score)
+        self.assertEqual(len(self.score({"image": images, "label": labels, "limit": 20, "seed": 3})), 20)
+        for data, message in (({"image": images, "limit": "ten"}, "option 'limit' is \"ten\", but must be a whole number"),
+                              ({"image": images, "layout": "abc"}, "option 'layout' is \"abc\""),
+                              ({"image": images, "scale": "big"}, "option 'scale' is \"big\", but must be a number")):
+            with self.assertRaisesRegex(quasar.QuasarError, message):
+                quasar.quantize(MODEL, scheme="A8W8", calib=data)
+
+    def test_arrays_that_feed_nothing_are_told(self):
+        images, labels = self.evaluation
+        for data, message in (({"image": images, "lables": labels}, "samples: the array 'lables' feeds no input of the model, and is passed over (labels stand "
+                                                                    "under labels, label or y, or labels: ARRAY names them); did you mean 'labels'"),
+                              ([{"image": image, "label": label, "index": 3} for image, label in zip(images, labels)],
+                               "samples: the array 'index' feeds no input of the model, and is passed over")):
+            with self.assertLogs("quasar", "WARNING") as log:
+                warned = quasar.evaluate(MODEL, data, latency=False)["warnings"]
+            self.assertEqual(len(warned), 1)
+            self.assertIn(message, warned[0])
+            self.assertIn(message, log.output[0])
+        self.assertTrue(any("'lables'" in note for note in quasar.quantize(MODEL, scheme="A8W8", calib={"image": images, "lables": labels}).notes))
+        with self.assertLogs("quasar", "WARNING") as log:
+            self.search(eval={"image": images, "label": labels, "index": labels})
+        self.assertEqual(sum("the array 'index' feeds no input" in line for line in log.output), 1)
+        self.assertEqual(self.score({"image": images, "target": labels, "labels": "target"}), self.score((images, labels)))
+
+    def test_texts_beside_the_inputs_are_passed_over(self):
+        images, labels = self.evaluation
+        score = self.score((images, labels))
+        rows = [{"text": "seven", "name": None, "tokens": [[1], [2, 3]], "image": image, "label": label} for image, label in zip(images, labels)]
+        for data in (rows, {"pixels": images, "name": ["a"] * len(images), "label": labels}, iter(rows)):
+            self.assertEqual(self.score(data), score)
+        for data, message in (([{"image": images[0]}, {"image": "1.png"}], "item 1: 'image' holds texts, objects or lists of different lengths"),
+                              ({"image": [[1], [2, 3]]}, "item 0: 'image' holds texts, objects or lists of different lengths"),
+                              ({"text": ["a"]}, "holds no array of numbers for the model's input 'image'; it holds text"),
+                              ({"image": images.astype(complex)}, "'image': an array of type complex128 cannot feed a model"),
+                              ({"image": images, "truth": ["a"] * 150, "labels": "truth"}, "labels 'truth' are texts, but must be whole numbers")):
+            with self.assertRaisesRegex(quasar.QuasarError, message):
+                quasar.quantize(MODEL, scheme="A8W8", calib=data)
+        notes = quasar.quantize(MODEL, scheme="A8W8", calib={"image": images, "label": ["a"] * 150}).notes
+        self.assertTrue(any("'label' holds texts, which are no numbers of classes" in note for note in notes), notes)
+
+    def test_an_input_may_be_called_as_an_option(self):
+        Path("scaled.onnx").write_bytes(product({"a": ["n", 2], "scale": [1]}))
+        for scale in (2.0, [2.0], numpy.float32(2), numpy.ones(5, numpy.float32)):
+            values = {"a": numpy.ones((5, 2), numpy.float32), "scale": scale}
+            self.assertEqual(quasar.evaluate("scaled.onnx", values, latency=False)["metrics"]["L2"]["samples"], 5)
+
     def test_files_behind_arrays_are_not_replaced(self):
         numpy.save("images.npy", self.evaluation[0])
         numpy.savez("images.npz", image=self.evaluation[0])
@@ -138,7 +194,7 @@ class Forms(Case):
         for data, message in [
             ([], "there are none"),
             ({"image": images, "label": labels[:3]}, "150 samples, but 3 labels"),
-            ({"picture": images, "other": images}, "no array for the model's input 'image'"),
+            ({"picture": images, "other": images}, "no array of numbers for the model's input 'image'"),
             (images[:, :, :4], r"expected shape \[\?,1,8,8\], found \[1,1,4,8\]"),
             ([{"image": images}, {"img": images}], "item 1 holds no array 'image'"),
             ("nowhere.npz", "nowhere.npz"),

@@ -40,6 +40,26 @@ class Streams(Case):
         self.assertLess(len(again.asked), len(data.asked))
         self.assertEqual(quasar.quantize(MODEL, scheme="A8W8", calib=Dataset(images, labels)).model, quasar.quantize(MODEL, scheme="A8W8", calib=images).model)
 
+    def test_a_dataset_that_only_iterates_is_iterated(self):
+        class Abstract:  # torch.utils.data.Dataset
+            __module__ = "torch.utils.data.dataset"
+
+            def __getitem__(self, index):
+                raise NotImplementedError
+
+        class Iterated(Abstract):
+            def __init__(self, pairs):
+                self.pairs = list(pairs)
+
+            def __len__(self):
+                return len(self.pairs)
+
+            def __iter__(self):
+                return iter(self.pairs)
+
+        images, labels = self.evaluation
+        self.assertEqual(self.score(Iterated(zip(images, labels))), self.score((images, labels)))
+
     def test_a_search_with_threads(self):
         images, labels = self.evaluation
         found = self.search(calib=Dataset(*self.calibration), eval=Dataset(images, labels), metric="top1", n_jobs=2, output_dir="stream")

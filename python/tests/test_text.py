@@ -45,6 +45,19 @@ class Windows(unittest.TestCase):
                 numpy.testing.assert_array_equal(found["input_ids"], expected)
                 self.assertEqual(found["input_ids"].dtype, numpy.int64)
 
+    def test_paths_are_files_of_text(self):
+        with tempfile.TemporaryDirectory() as folder:
+            file = Path(folder, "c.txt")
+            file.write_text("abcdefghij", encoding="utf-8")
+            expected = quasar.text_samples("abcdefghij", of_bytes, length=3)["input_ids"]
+            for text in (file, [file], ["abcde", Path(folder, "d.txt")]):
+                Path(folder, "d.txt").write_text("fghij", encoding="utf-8")
+                numpy.testing.assert_array_equal(quasar.text_samples(text, of_bytes, length=3)["input_ids"], expected)
+            with self.assertRaisesRegex(ValueError, "a window takes 512; '.*c.txt' is a file: give pathlib.Path"):
+                quasar.text_samples(str(file), of_bytes)
+        with self.assertRaisesRegex(TypeError, "text holds 3, but must be a text"):
+            quasar.text_samples(["abc", 3], of_bytes)
+
     def test_names_masks_and_limits(self):
         found = quasar.text_samples("abcdefghij", of_bytes, length=2, most=4, name="tokens", attention_mask=True)
         self.assertEqual(found["tokens"].shape, (4, 2))
@@ -124,6 +137,13 @@ class Files(unittest.TestCase):
             made.save(str(path))
             found = quasar.text_samples("one two three two one four", path, length=3)
             numpy.testing.assert_array_equal(found["input_ids"], [[1, 2, 3], [2, 1, 0]])
+            made.enable_truncation(2)
+            made.enable_padding(length=9)
+            made.save(str(path))
+            for tokenizer in (path, made):  # what it is told of single sentences is nothing for windows
+                again = quasar.text_samples("one two three two one four", tokenizer, length=3)
+                numpy.testing.assert_array_equal(again["input_ids"], found["input_ids"])
+            self.assertEqual(len(made.encode("one two three").ids), 9, "the caller's own stays as it is")
             path.write_text(json.dumps({"a": 1}))
             with self.assertRaisesRegex(ValueError, "is no tokenizer.json"):
                 quasar.text_samples("one", path)

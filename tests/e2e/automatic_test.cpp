@@ -152,6 +152,43 @@ TEST_F(Automatic, ArraysAreTurnedWhereTheModelTakesThemSo) {
   EXPECT_NE(told(9).find("9,8,1"), std::string::npos) << told(9);
 }
 
+// As readers look for it: here, or in the folder.
+TEST_F(Automatic, LabelsOfPicturesStandInTheirFolderToo) {
+  const fs::path photos = folder.path() / "photos";
+  fs::create_directories(photos);
+  std::string labels = "file,label\n";
+  for (int i = 0; i < 9; ++i) {
+    const std::string name = std::to_string(i) + ".png";
+    fs::copy_file(fs::path(QUASAR_SOURCE_DIR) / "tests/unit/data/pictures/gray.png", photos / name);
+    labels += name + "," + std::to_string(i) + "\n";
+  }
+  write_file(photos / "labels.csv", labels);
+  const Ran ran = run("auto " + digits("digits.onnx") + " " + photos.string() + " --labels labels.csv --dry-run --set " +
+                      "data_reader.color=gray --set data_reader.scale=0.0039 --output-dir " + out.string());
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  EXPECT_NE(ran.out.find("# data: 9 samples, with labels"), std::string::npos) << ran.out;
+  EXPECT_NE(ran.out.find((photos / "labels.csv").string()), std::string::npos) << ran.out;
+}
+
+// An array of the input's own name is the input, whatever stands beside it.
+TEST_F(Automatic, OneMoreArrayIsPassedOver) {
+  const fs::path file = folder.path() / "more.npz";
+  const auto pictures = [](float value) { return data::npy_text({12, 1, 8, 8}, std::vector<float>(size_t{12} * 64, value)); };
+  const std::string labels = data::npy_text({12}, std::vector<int64_t>(12, 3));
+  const auto told = [&](const data::Members& arrays) {
+    data::write_npz(file, arrays);
+    const Ran ran = run("auto " + digits("digits.onnx") + " " + file.string() + " --dry-run --output-dir " + out.string());
+    return ran.out + ran.err;
+  };
+  const std::string noisy = told({{"image", pictures(0.5F)}, {"label", labels}, {"noisy", pictures(0.7F)}});
+  EXPECT_NE(noisy.find("\"image\": \"image\""), std::string::npos) << noisy;
+  EXPECT_NE(noisy.find("# passed over: noisy"), std::string::npos) << noisy;
+  EXPECT_NE(told({{"image", pictures(0.5F)}, {"index", labels}}).find("# passed over: index"), std::string::npos);
+  const std::string other = told({{"pixels", pictures(0.5F)}, {"label", labels}});
+  EXPECT_NE(other.find("\"image\": \"pixels\""), std::string::npos) << other;
+  EXPECT_EQ(other.find("passed over"), std::string::npos) << other;
+}
+
 // What makes the data readable is known before they are read.
 TEST_F(Automatic, KeysOfTheDataAreTaken) {
   const Ran ran = automatic("--dry-run --set data_reader.limit=30");

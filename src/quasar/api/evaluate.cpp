@@ -2,6 +2,7 @@
 
 #include "quasar/base/machine.hpp"
 #include "quasar/data/checked_ids.hpp"
+#include "quasar/data/described.hpp"
 #include "quasar/eval/evaluate.hpp"
 #include "quasar/eval/metric.hpp"
 #include "quasar/job/models_key.hpp"
@@ -35,7 +36,8 @@ Json evaluate(const EvaluateOptions& options) {
                             {"high", score.high},
                             {"samples", score.samples},
                             {"per_sample", score.per_sample}};
-  out["warnings"] = negative_ids->news();
+  out["warnings"] = data::news_of_arrays(options.data, original.inputs);
+  for (auto& news : negative_ids->news()) out["warnings"].push_back(std::move(news));
   if (const std::string doubt = evaluator.label_doubt(); !doubt.empty()) out["warnings"].push_back(doubt);
   if (options.reference.empty()) {
     const std::string doubt = tune::comparison_with_itself(tune::blind_without_reference(candidate, how.metrics));

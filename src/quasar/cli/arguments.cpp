@@ -2,8 +2,6 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
 #include <filesystem>
 #include <iostream>
 #include <map>
@@ -11,7 +9,6 @@
 #include "quasar/base/error.hpp"
 #include "quasar/base/files/special_files.hpp"
 #include "quasar/base/names.hpp"
-#include "quasar/base/system/file_facts.hpp"
 #include "quasar/base/system/terminal.hpp"
 #include "quasar/base/yaml.hpp"
 #include "quasar/job/job.hpp"
@@ -99,30 +96,13 @@ CLI::Option* add_output(CLI::App& app, const std::string& names, std::string& pa
   return app.add_option(names, path, help + "; '-' is standard output")->transform(place);
 }
 
-namespace {
-
-void check_writable(const std::string& option, const std::string& path) {
-  const auto fail = [&](int code) { throw Error(option + ": cannot write '" + path + "': " + std::strerror(code)); };
-  std::error_code ignored;
-  if (std::filesystem::is_directory(path, ignored)) fail(EISDIR);
-  if (const std::string why = unfit_for_output(path); !why.empty()) throw Error(option + ": cannot write '" + path + "': " + why);
-  if (is_special_file(path)) {
-    if (is_standard_output(path)) std::cout.rdbuf(std::cerr.rdbuf());  // what else is said must not stand in the file
-    return;
-  }
-  const auto folder = std::filesystem::absolute(path).parent_path();
-  if (!std::filesystem::exists(folder, ignored)) fail(ENOENT);
-  if (!std::filesystem::is_directory(folder, ignored)) fail(ENOTDIR);
-  if (!may_make_files_in(folder)) fail(errno);
-}
-
-}  // namespace
-
 void check_outputs(const std::vector<Output>& outputs, OverwriteGuard files) {
   std::string printed;  // the option whose file is standard output
   for (const auto& [option, path] : outputs) {
     if (path.empty()) continue;
     check_writable(option, path);
+    if (is_special_file(path) && is_standard_output(path))
+      std::cout.rdbuf(std::cerr.rdbuf());  // what else is said must not stand in the file
     std::error_code ignored;
     if (is_special_file(path) && is_standard_output(path) && !std::filesystem::is_character_file(path, ignored)) {
       if (!printed.empty()) throw Error(option + ": standard output is what " + printed + " writes to, too; choose a file");

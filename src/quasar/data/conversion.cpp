@@ -123,7 +123,9 @@ Shape Conversion::fit(const Shape& laid_out, const Shape& stored, const std::str
     Shape turned = laid_out;
     std::rotate(turned.end() - 3, turned.end() - 1, turned.end());
     if (fitted(turned))
-      hint = "; its channels come last: add layout: NHWC to the reader's description, or transpose samples in memory to NCHW";
+      hint =
+          "; its channels come last: add layout: NHWC to the reader's description or beside arrays in a dictionary, or transpose "
+          "samples in memory to NCHW";
   }
   const std::string turned = laid_out == stored ? "" : ", which layout turns into " + to_string(laid_out);
   fail(where, "expected shape " + text_of(input_) + ", found " + to_string(stored) + turned + hint);

@@ -2,8 +2,11 @@
 #pragma once
 
 #include <filesystem>
+#include <string>
+#include <vector>
 
 #include "quasar/base/json.hpp"
+#include "quasar/graph/model.hpp"
 
 namespace quasar::data {
 
@@ -19,5 +22,12 @@ Described described(const Json& description, const std::filesystem::path& base);
 // Whether samples are said to have classes: by the option `labels`, or by the program that brings them. False for what is no
 // description.
 bool has_classes(const Json& description, const std::filesystem::path& base);
+
+// Reader::whole_arrays() of such samples; empty for what is no description.
+std::vector<std::string> whole_arrays(const Json& description);
+
+// What a user should know of samples that a program brings: each array that feeds nothing, in a sentence. A misspelt name of
+// labels would be an evaluation without labels.
+std::vector<std::string> news_of_arrays(const Json& description, const std::vector<graph::Value>& inputs);
 
 }  // namespace quasar::data

@@ -64,18 +64,37 @@ class MemoryDataset final : public Labelled, public Truths {
   int64_t label_offset_;
 };
 
+// `said`: the array that the user names; "": by its usual name. nullptr: none.
+const Tensor* labels_in(const Item& item, const std::string& said) {
+  const auto found =
+      said.empty() ? std::ranges::find_if(item, [](const auto& array) { return names_labels(array.first); }) : item.find(said);
+  return found == item.end() ? nullptr : &found->second;
+}
+
+std::string said_labels(const Options& options, const std::string& owner) {
+  return options.has("labels") ? text_option(options, "labels", owner) : "";
+}
+
+std::vector<std::string> whole_arrays_of(const Item& item) {
+  std::vector<std::string> out;
+  for (const auto& [name, array] : item) {
+    const Shape& shape = array.shape();
+    const bool one_each =
+        shape.size() < 2 || (shape.size() == 2 && shape.back() == 1);  // others of fractions are too many to read
+    if (array.type() == DataType::string) continue;
+    if (!is_floating(array.type()) || (one_each && !has_fractions(array))) out.push_back(name);
+  }
+  return out;
+}
+
 // The item that tells what labels are: 0.0 beside fractions is no class, and neither is a text of one letter beside longer ones.
-const Item& telling(size_t count, const std::function<const Item&(size_t)>& item) {
+const Item& telling(size_t count, const std::function<const Item&(size_t)>& item, const std::string& said) {
   const Item* longest = &item(0);
-  const auto labels_in = [](const Item& one) -> const Tensor* {
-    const auto found = std::ranges::find_if(one, [](const auto& array) { return names_labels(array.first); });
-    return found == one.end() ? nullptr : &found->second;
-  };
   for (size_t i = 0; i < count; ++i) {
-    const Tensor* labels = labels_in(item(i));
+    const Tensor* labels = labels_in(item(i), said);
     if (labels == nullptr) continue;
     if (has_fractions(*labels)) return item(i);
-    const Tensor* most = labels_in(*longest);
+    const Tensor* most = labels_in(*longest, said);
     if (most == nullptr || (most->count() <= 1 && labels->count() > 1)) longest = &item(i);
   }
   return *longest;
@@ -84,7 +103,9 @@ const Item& telling(size_t count, const std::function<const Item&(size_t)>& item
 // One for each sample. Of items with boxes labels are the classes of these, and of others there may be one per pixel or place.
 bool has_class(const Item& item) {
   const auto labels = std::ranges::find_if(item, [](const auto& array) { return names_labels(array.first); });
-  if (labels == item.end() || item.contains("boxes") || is_floating(labels->second.type())) return false;
+  if (labels == item.end() || item.contains("boxes") || is_floating(labels->second.type()) ||
+      labels->second.type() == DataType::string)
+    return false;
   const size_t count = labels->second.count();
   return count == 1 || std::ranges::any_of(item, [&](const auto& array) {
            const Shape& shape = array.second.shape();
@@ -129,11 +150,19 @@ class InMemory final : public Reader {
     return limited(all, options_, owner_);
   }
   bool brings_classes() const override { return !items_->empty() && has_class(typical()); }
+  std::vector<std::string> whole_arrays() const override {
+    return items_->empty() ? std::vector<std::string>() : whole_arrays_of(typical());
+  }
+  std::vector<std::string> passed_over(const std::vector<graph::Value>& inputs) const override {
+    if (items_->empty()) return {};
+    return ItemForm(typical(), inputs, options_, owner_).passed_over();
+  }
   Files files() const override { return files_; }
 
  private:
   const Item& typical() const {
-    return telling(items_->size(), [&](size_t i) -> const Item& { return items_->at(i); });
+    return telling(
+        items_->size(), [&](size_t i) -> const Item& { return items_->at(i); }, said_labels(options_, owner_));
   }
 
   Options options_;
@@ -220,7 +249,8 @@ class Streamed final : public Reader {
     if (stream_.size == 0) throw Error(owner_ + ": there are none");
     const std::vector<Item> some = first_items();
     const Item& first = some.front();
-    const Item& typical = telling(some.size(), [&](size_t i) -> const Item& { return some[i]; });
+    const Item& typical = telling(
+        some.size(), [&](size_t i) -> const Item& { return some[i]; }, said_labels(options_, owner_));
     ItemForm form(typical, inputs, options_, owner_);
     const int64_t rows = form.rows(first, 0);
     if (rows > 1) {
@@ -239,6 +269,13 @@ class Streamed final : public Reader {
     return limited(all, options_, owner_);
   }
   bool brings_classes() const override { return stream_.size > 0 && (!stream_.labels.empty() || has_class(stream_.item(0))); }
+  std::vector<std::string> whole_arrays() const override {
+    return stream_.size == 0 ? std::vector<std::string>() : whole_arrays_of(stream_.item(0));
+  }
+  std::vector<std::string> passed_over(const std::vector<graph::Value>& inputs) const override {
+    if (stream_.size == 0) return {};
+    return ItemForm(stream_.item(0), inputs, options_, owner_).passed_over();
+  }
   Files files() const override { return files_; }
 
  private:
@@ -246,8 +283,8 @@ class Streamed final : public Reader {
   std::vector<Item> first_items() const {
     constexpr size_t few = 16;
     std::vector<Item> out{stream_.item(0)};
-    const bool may_be_fractions = std::ranges::any_of(
-        out.front(), [](const auto& array) { return names_labels(array.first) && is_floating(array.second.type()); });
+    const Tensor* labels = labels_in(out.front(), said_labels(options_, owner_));
+    const bool may_be_fractions = labels != nullptr && is_floating(labels->type());
     for (size_t i = 1; may_be_fractions && i < std::min(few, stream_.size); ++i) out.push_back(stream_.item(i));
     return out;
   }
@@ -258,20 +295,24 @@ class Streamed final : public Reader {
   Files files_;
 };
 
+std::vector<OptionSpec> in_memory_options() {
+  return with_common({{"labels", nullptr, "the array of labels; left out: labels, label or y"}});
+}
+
 }  // namespace
 
 Entry<Reader> memory(std::shared_ptr<const std::vector<Item>> items, const std::string& source, Files files) {
   const auto make = [items, source, files = std::move(files)](const Options& options) {
     return std::make_unique<InMemory>(options, items, source, files);
   };
-  return {.help = "Samples that the program holds in memory.", .make = make, .options = with_common({})};
+  return {.help = "Samples that the program holds in memory.", .make = make, .options = in_memory_options()};
 }
 
 Entry<Reader> streamed(Stream stream, const std::string& source, Files files) {
   const auto make = [stream, source, files = std::move(files)](const Options& options) {
     return std::make_unique<Streamed>(options, stream, source, files);
   };
-  return {.help = "Samples that the program gives one by one.", .make = make, .options = with_common({})};
+  return {.help = "Samples that the program gives one by one.", .make = make, .options = in_memory_options()};
 }
 
 }  // namespace quasar::data

@@ -52,6 +52,11 @@ bool is_stacked(const Tensor& array, const graph::Value& input) {
   return input.shape && array.shape().size() == input.shape->size() + 1;
 }
 
+// Whether one value may be that of every sample, as a rate or a threshold is.
+bool is_one_value(const Tensor& array, const graph::Value& input) {
+  return input.shape && *input.shape == Shape{1} && array.count() == 1;
+}
+
 // Samples of an array: the rows of a batch, or −1 where it is one. nullopt: the input has no axis of samples, and so one array
 // for all.
 std::optional<int64_t> rows_of(const Tensor& array, const graph::Value& input) {
@@ -67,32 +72,56 @@ ItemForm::ItemForm(const Item& first, const std::vector<graph::Value>& inputs, c
     : owner_(std::move(owner)) {
   check_input_names(options, {"layout", "mean", "scale", "dtype"}, inputs, owner_);
   std::vector<std::string> others;
+  const std::string said = options.has("labels") ? text_option(options, "labels", owner_) : "";
+  labels_ = said;
+  if (!said.empty() && !first.contains(labels_))
+    throw Error(where(0) + " holds no array '" + labels_ + "' for the labels; it holds " + joined(names(first)) +
+                did_you_mean(labels_, names(first)));
   boxes_ = first.contains("boxes") && !feeds("boxes", inputs);
   for (const auto& [name, array] : first) {
+    if (array.type() == DataType::string) {  // no numbers: beside what feeds a model it is passed over
+      if (!said.empty() && name == said) throw Error(where(0) + ": labels '" + name + "' are texts, but must be whole numbers");
+      if (is_label(name, inputs)) passed_over_.push_back(name);
+      continue;
+    }
     const bool of_boxes = boxes_ && (name == "boxes" || name == "iscrowd");
-    if (!is_label(name, inputs) && !of_boxes) others.push_back(name);
+    const bool is_option = options.given(name) && !feeds(name, inputs);  // a number that a program holds beside its arrays
+    const bool is_said = !said.empty() && name == said && !feeds(name, inputs);
+    if (!is_label(name, inputs) && !is_said && !of_boxes && !is_option) others.push_back(name);
     if (is_label(name, inputs) && labels_.empty() && !has_fractions(array)) labels_ = name;
   }
   if (boxes_ && labels_.empty()) throw Error(where(0) + " holds boxes without labels, the class of each");
   for (const auto& input : inputs) {  // by its name; the only array of a model with one input may have any
     const bool only = inputs.size() == 1 && others.size() == 1;
     if (!first.contains(input.name) && !only)
-      throw Error(where(0) + " holds no array for the model's input '" + input.name + "'; it holds " + joined(names(first)) +
-                  "; the model's inputs: " + joined(names_of(inputs)) + how_to_record(input));
+      throw Error(where(0) + " holds no array of numbers for the model's input '" + input.name + "'; it holds " +
+                  joined(names(first)) + "; the model's inputs: " + joined(names_of(inputs)) + how_to_record(input));
     columns_.emplace_back(first.contains(input.name) ? input.name : others[0], Conversion(input, options, owner_));
+  }
+  for (const auto& name : others) {
+    if (std::ranges::find(columns_, name, [](const auto& column) { return column.first; }) == columns_.end())
+      passed_over_.push_back(name);
   }
 }
 
 int64_t ItemForm::rows(const Item& item, size_t index) const {
-  std::optional<int64_t> rows;
+  std::optional<int64_t> rows, alone;  // by the arrays of several values, and by one value
+  const std::pair<const std::string, Tensor>* first = nullptr;
   for (const auto& [name, conversion] : columns_) {
     const auto found = item.find(name);
     if (found == item.end())
       throw Error(where(index) + " holds no array '" + name + "' as the first one does; it holds " + joined(names(item)));
+    if (found->second.type() == DataType::string)
+      throw Error(where(index) + ": '" + name + "' holds texts, objects or lists of different lengths, which feed no model");
     const std::optional<int64_t> count = rows_of(found->second, conversion.input());
-    if (rows && count && *rows != *count)
-      throw Error(where(index) + ": its arrays hold different numbers of samples (first axis of '" + name + "')");
-    if (count) rows = count;
+    const bool one_value = is_one_value(found->second, conversion.input());
+    if (one_value) alone = count;
+    if (!one_value && rows && count && *rows != *count)
+      throw Error(where(index) + ": its arrays hold different numbers of samples: '" + first->first + "' has the shape " +
+                  to_string(first->second.shape()) + ", '" + name + "' " + to_string(found->second.shape()) +
+                  "; what is the same for every sample stands in constants: {INPUT: VALUE}");
+    if (!one_value && count && !rows) first = &*found;
+    if (!one_value && count) rows = count;
     Shape one = found->second.shape();
     if (is_stacked(found->second, conversion.input()))
       one.erase(one.begin());
@@ -100,6 +129,7 @@ int64_t ItemForm::rows(const Item& item, size_t index) const {
       one[0] = 1;
     conversion.check(found->second.type(), one, where(index));
   }
+  if (!rows) rows = alone;
   if (boxes_ && rows.value_or(-1) > 1)
     throw Error(where(index) + " is a batch of " + std::to_string(*rows) + " samples, but boxes stand beside one sample each");
   return rows.value_or(-1);
@@ -110,7 +140,8 @@ Sample ItemForm::sample(const Item& item, int64_t row, const std::string& where)
   for (const auto& [name, conversion] : columns_) {
     const auto found = item.find(name);
     if (found == item.end()) throw Error(where + " holds no array '" + name + "' as the first one does");
-    const bool has_rows = row >= 0 && rows_of(found->second, conversion.input()).value_or(-1) >= 0;
+    const bool one_value = is_one_value(found->second, conversion.input());
+    const bool has_rows = row >= 0 && !one_value && rows_of(found->second, conversion.input()).value_or(-1) >= 0;
     const bool with_axis = !is_stacked(found->second, conversion.input());
     out.push_back(conversion.apply(has_rows ? row_of(found->second, static_cast<size_t>(row), with_axis) : found->second, where));
   }

@@ -26,6 +26,7 @@ class ItemForm {
   bool has_boxes() const { return boxes_; }
   // Those of the item, label_offset added to their labels. Throws Error that begins with `where`.
   Boxes boxes(const Item& item, int64_t label_offset, const std::string& where) const;
+  const std::vector<std::string>& passed_over() const { return passed_over_; }
   bool has_labels() const { return !labels_.empty() && !boxes_; }
   const Shape& label_shape(const Item& item) const { return item.at(labels_).shape(); }
   // Whether the item has more labels than samples: one per pixel or place.
@@ -41,6 +42,7 @@ class ItemForm {
   std::string owner_;
   std::vector<std::pair<std::string, Conversion>> columns_;  // array, and how it becomes the input
   std::string labels_;                                       // array; "": none
+  std::vector<std::string> passed_over_;                     // other arrays
   bool boxes_ = false;
 };
 

@@ -6,6 +6,7 @@
 #include "quasar/data/dataset.hpp"
 #include "quasar/data/described.hpp"
 #include "quasar/data/fixed_batch.hpp"
+#include "quasar/data/labels.hpp"
 #include "quasar/data/options.hpp"
 #include "quasar/data/raw_pictures.hpp"
 #include "quasar/data/reader.hpp"
@@ -145,7 +146,7 @@ std::string reader_for(const fs::path& path) {
   if (fs::exists(path / "input_0.pb")) return "pb";
   if (has_picture(path)) return "images";
   for (const auto& entry : fs::directory_iterator(path)) {
-    if (!entry.is_directory()) continue;
+    if (!entry.is_directory() || entry.path().filename().string().starts_with('.')) continue;
     if (entry.path().filename().string().starts_with("test_data_set_")) return "pb";
     if (has_file(entry.path(), ".npy")) return "npy";
     if (has_picture(entry.path())) return "images";
@@ -189,6 +190,18 @@ DatasetPtr open_samples(const std::string& name, Json options, const std::vector
     }
     if (found == nullptr) throw;
     return found;
+  }
+}
+
+// The reader of samples that a program brings; nullptr: no such description, or one that opening it will complain of.
+std::unique_ptr<Reader> guest_of(Json description) {
+  const Json name = description.is_object() && !description.contains("path") ? description.value("reader", Json()) : Json();
+  if (!name.is_string() || readers::table().try_find(name.get<std::string>()) == nullptr) return nullptr;
+  for (const char* word : {"reader", "constants", "batch_size"}) description.erase(word);
+  try {
+    return readers::table().make(name.get<std::string>(), description);
+  } catch (const Error&) {
+    return nullptr;
   }
 }
 
@@ -238,6 +251,27 @@ bool has_classes(const Json& description, const fs::path& base) {
   } catch (const Error&) {  // opening it will say what is wrong
     return false;
   }
+}
+
+std::vector<std::string> whole_arrays(const Json& description) {
+  const auto reader = guest_of(description);
+  return reader == nullptr ? std::vector<std::string>() : reader->whole_arrays();
+}
+
+std::vector<std::string> news_of_arrays(const Json& description, const std::vector<graph::Value>& inputs) {
+  const auto reader = guest_of(description);
+  if (reader == nullptr) return {};
+  std::vector<std::string> out, known{"labels", "label", "y"};
+  for (const auto& name : names_of(inputs)) known.push_back(name);
+  for (const auto& name : reader->passed_over(Constants(description.value("constants", Json()), inputs).others())) {
+    if (names_labels(name))
+      out.push_back("samples: '" + name + "' holds texts, which are no numbers of classes, and is passed over");
+    else
+      out.push_back("samples: the array '" + name +
+                    "' feeds no input of the model, and is passed over (labels stand under labels, " +
+                    "label or y, or labels: ARRAY names them)" + did_you_mean(name, known));
+  }
+  return out;
 }
 
 std::optional<RawPictures> raw_pictures(const Json& description, const fs::path& base) {

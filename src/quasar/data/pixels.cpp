@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "quasar/base/digits.hpp"
 #include "quasar/base/names.hpp"
 #include "quasar/data/options.hpp"
 
@@ -23,6 +24,33 @@ std::vector<double> per_channel(const Options& options, const std::string& name,
   if (out.size() == channels) return out;
   throw Error(owner + ": option '" + name + "' has " + std::to_string(out.size()) + " values for " + std::to_string(channels) +
               " channels");
+}
+
+// "mean: [123.675, 116.28, 103.53]"; one number where all are the same.
+std::string numbers_text(const std::string& name, std::vector<double> values, double factor) {
+  std::vector<std::string> out;
+  for (const double value : values) out.push_back(in_digits(value * factor, 6));
+  const bool same = std::ranges::all_of(out, [&](const auto& one) { return one == out.front(); });
+  return name + ": " + (same ? out.front() : "[" + joined(out) + "]");
+}
+
+// Mean and standard deviation of values 0 to 1, as torchvision has them, would feed the model −2 … 1114.
+void refuse_small(const std::vector<double>& mean, const std::vector<double>& divisor, bool scaled, const std::string& owner) {
+  const bool small_std = std::ranges::all_of(divisor, [](double value) { return value > 0 && value < 1; });
+  const bool small_mean = std::ranges::any_of(mean, [](double value) { return value != 0; }) &&
+                          std::ranges::all_of(mean, [](double value) { return std::abs(value) <= 1; });
+  if (!small_std && !small_mean) return;
+  const bool ones = std::ranges::all_of(mean, [](double value) { return value == 1; });  // −1 … 1 out of 0 … 2
+  const double levels = ones ? 127.5 : 255;
+  std::vector<std::string> given, right;
+  if (small_mean) given.push_back(numbers_text("mean", mean, 1));
+  if (small_mean) right.push_back(numbers_text("mean", mean, levels));
+  if (small_std) given.push_back(numbers_text("std", divisor, 1));
+  if (small_std || !scaled) right.push_back(numbers_text("std", divisor, levels));
+  throw Error(owner + ": " + joined(given) + (given.size() > 1 ? " are" : " is") + " for values of 0 to 1, but " +
+              (small_mean ? "mean is subtracted first, from values of 0 to 255" : "values of 0 to 255 are divided by std") +
+              "; write " + joined(right) +
+              (small_std ? ". Does the model take values that are so much larger? Then write scale instead of std" : ""));
 }
 
 }  // namespace
@@ -94,6 +122,7 @@ void Pixels::read_values(const Options& options, const std::string& owner) {
   if (options.has("scale")) scale = per_channel(options, "scale", channels_, owner);
   if (options.has("std")) divisor = per_channel(options, "std", channels_, owner);
   if (std::ranges::find(divisor, 0) != divisor.end()) throw Error(owner + ": option 'std' holds a zero");
+  refuse_small(mean, divisor, options.has("scale") || options.has("std"), owner);
   for (size_t c = 0; c < channels_; ++c) {
     for (int value = 0; value < 256; ++value) {
       table_.push_back(static_cast<float>((value - mean[c]) * scale[c] / divisor[c]));

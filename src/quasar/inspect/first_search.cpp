@@ -12,8 +12,10 @@
 #include "quasar/data/annotations.hpp"
 #include "quasar/data/archive.hpp"
 #include "quasar/data/dataset.hpp"
+#include "quasar/data/described.hpp"
 #include "quasar/data/labels.hpp"
 #include "quasar/data/npy.hpp"
+#include "quasar/data/options.hpp"
 #include "quasar/data/raw_pictures.hpp"
 #include "quasar/data/repeating.hpp"
 #include "quasar/eval/flattened.hpp"
@@ -69,6 +71,13 @@ bool has_channels_last(const data::Archive& archive, const std::string& array, c
   return fits((*input.shape)[2], stored[1]) && fits((*input.shape)[3], stored[2]);
 }
 
+// The array that feeds the input.
+std::string array_of(const Json& description, const graph::Value& input) {
+  const Json inputs = description.value("inputs", Json());
+  const Json array = inputs.is_object() ? inputs.value(input.name, Json()) : inputs;
+  return array.is_string() ? array.get<std::string>() : input.name;
+}
+
 // Whether a float input is fed from bytes, of whose scale nobody has said anything.
 bool feeds_bytes(const Json& description, const graph::Model& model, const fs::path& base) {
   if (!description.is_object() || description.value("reader", "") != "npz" || model.inputs.size() != 1) return false;
@@ -77,12 +86,25 @@ bool feeds_bytes(const Json& description, const graph::Model& model, const fs::p
   }
   const graph::Value& input = model.inputs.front();
   const data::Archive archive(base / description["path"].get<std::string>());
-  const std::string member = description.value("inputs", Json::object()).value(input.name, input.name) + ".npy";
+  const std::string member = array_of(description, input) + ".npy";
   if (input.type != DataType::float32 || std::ranges::find(archive.names(), member) == archive.names().end()) return false;
   return data::NpyArray(archive.open(member), member).type() == DataType::uint8;
 }
 
-// What the arrays of an npz file are: labels by their names; where the model has one input and another array is left, that is it.
+// Arrays of an npz file that feed no input and are no labels.
+std::vector<std::string> passed_over(const Json& description, const graph::Model& model, const fs::path& base) {
+  if (!description.is_object() || description.value("reader", "") != "npz") return {};
+  std::vector<std::string> out = arrays_in(base / description["path"].get<std::string>());
+  const Json labels = description.value("labels", Json());
+  std::erase_if(out, [&](const std::string& array) {
+    return labels == array ||
+           std::ranges::any_of(model.inputs, [&](const auto& one) { return array_of(description, one) == array; });
+  });
+  return out;
+}
+
+// What the arrays of an npz file are: labels by their names; where the model has one input, the array of its name, or the only
+// one that is left.
 Json described_npz(const std::string& path, const fs::path& base, const graph::Model& model, const std::string& labels) {
   Json out{{"reader", "npz"}, {"path", path}};
   std::vector<std::string> others;
@@ -101,9 +123,22 @@ Json described_npz(const std::string& path, const fs::path& base, const graph::M
   if (!labels.empty()) out["labels"] = labels;
   if (model.inputs.size() != 1) return out;
   const graph::Value& input = model.inputs.front();
-  if (others.size() == 1) out["inputs"] = {{input.name, others.front()}};
-  if (has_channels_last(data::Archive(base / path), others.size() == 1 ? others.front() : input.name, input))
-    out["layout"] = "NHWC";
+  const bool has_own = std::ranges::find(archive.names(), input.name + ".npy") != archive.names().end();
+  const std::string& array = has_own || others.size() != 1 ? input.name : others.front();
+  if (!others.empty() && (has_own || others.size() == 1)) out["inputs"] = {{input.name, array}};
+  if (has_channels_last(archive, array, input)) out["layout"] = "NHWC";
+  return out;
+}
+
+// The same of samples that a program brings, where no array has a name that a reader takes for labels.
+Json with_labels(const Json& description, const graph::Model& model) {
+  const std::vector<std::string> arrays = data::whole_arrays(description);
+  if (arrays.empty() || description.contains("labels") || std::ranges::any_of(arrays, data::names_labels)) return description;
+  Json out = description;
+  for (const auto& name : arrays) {
+    const bool feeds = std::ranges::find(model.inputs, name, &graph::Value::name) != model.inputs.end();
+    if (is_label_name(name) && !feeds && !out.contains("labels")) out["labels"] = name;
+  }
   return out;
 }
 
@@ -111,11 +146,12 @@ Json described(const FirstSearchOptions& options, const graph::Model& model) {
   const bool plain = options.data.is_string();
   if (plain && fs::path(options.data.get<std::string>()).extension() == ".npz")
     return described_npz(options.data.get<std::string>(), options.base, model, options.labels);
-  if (options.labels.empty()) return options.data;
+  if (options.labels.empty()) return with_labels(options.data, model);
   if (const auto pictures = data::raw_pictures(options.data, options.base)) {
     Json out = pictures->words;
-    out["path"] = (pictures->base / out.value("path", "")).lexically_normal().string();
-    out["labels"] = (options.base / options.labels).lexically_normal().string();
+    const fs::path folder = (pictures->base / out.value("path", "")).lexically_normal();
+    out["path"] = folder.string();
+    out["labels"] = data::find_labels(options.labels, options.base, folder).lexically_normal().string();
     return out;
   }
   if (plain)
@@ -210,6 +246,8 @@ class Looking {
           : boxes     ? "with labelled boxes (--metric mAP counts by them)"
           : targets   ? "with several labels each (--metric mean_iou, token_accuracy and others count by them)"
                       : "without labels (--labels names their array)"));
+    if (const auto others = passed_over(description_, model_, options_.base); !others.empty())
+      tell("passed over: " + joined(others) + " (no input of the model)");
     if (description_.is_object() && description_.contains("layout")) tell("layout: channels come last in the array");
     if (feeds_bytes(description_, model_, options_.base))
       tell(

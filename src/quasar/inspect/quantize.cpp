@@ -5,6 +5,7 @@
 
 #include "quasar/base/files/special_files.hpp"
 #include "quasar/base/names.hpp"
+#include "quasar/data/described.hpp"
 #include "quasar/graph/load.hpp"
 #include "quasar/graph/page_out.hpp"
 #include "quasar/job/models_key.hpp"
@@ -251,6 +252,7 @@ Quantized quantize_as_said(const QuantizeOptions& given) {
   add_notes(done, options, *target, needs.given);
   if (!options.trial) note_slow_kernels(done, *target, options.target);
   std::ranges::move(negative_ids->news(), std::back_inserter(notes));
+  std::ranges::move(data::news_of_arrays(options.calibration, model.inputs), std::back_inserter(notes));
   std::ranges::move(notes, std::back_inserter(done.plan.notes));
   return done;
 }

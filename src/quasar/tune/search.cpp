@@ -9,6 +9,7 @@
 #include "quasar/base/digits.hpp"
 #include "quasar/base/names.hpp"
 #include "quasar/base/stopwatch.hpp"
+#include "quasar/data/described.hpp"
 #include "quasar/graph/files_of.hpp"
 #include "quasar/graph/load.hpp"
 #include "quasar/search/late_trials.hpp"
@@ -74,6 +75,19 @@ void tell_news(Summary& summary, const PreparedJob& prepared, const Log& log) {
   for (const auto& news : prepared.negative_ids->news()) warn(summary, log, news);
 }
 
+// Arrays of a program's samples that feed nothing, once for each source.
+void tell_arrays(Summary& summary, const Job& job, const PreparedJob& prepared, const Log& log) {
+  const auto& samples = job.samples;
+  std::vector<std::string> told;
+  for (const Json* words : {&samples.data, &samples.calibration, &samples.evaluation, &samples.holdout}) {
+    for (auto& news : data::news_of_arrays(*words, prepared.model.inputs)) {
+      if (std::ranges::find(told, news) != told.end()) continue;
+      warn(summary, log, news);
+      told.push_back(std::move(news));
+    }
+  }
+}
+
 // Loads, checks and tells what does not need the float model's outputs.
 PreparedJob prepare_and_tell(Summary& summary, const Job& job, const Log& log) {
   PreparedJob prepared = prepare(job);
@@ -87,6 +101,7 @@ PreparedJob prepare_and_tell(Summary& summary, const Job& job, const Log& log) {
   }
   tell_spaces(job, prepared, log);
   for (const auto& note : prepared.spaces.notes) warn(summary, log, note);
+  tell_arrays(summary, job, prepared, log);
   if (!prepared.chosen.outputs.empty()) warn(summary, log, in_words(prepared.chosen));
   if (prepared.chosen.outputs.empty() && !prepared.chosen.judged.empty()) tell(log, Level::info, in_words(prepared.chosen));
   return prepared;

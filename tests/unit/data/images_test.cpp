@@ -156,7 +156,7 @@ TEST_F(ImagesReader, LabelsComeFromCsvFoldersOrCoco) {
   EXPECT_EQ(found->label(1), 1);
   EXPECT_EQ(class_name_of(*found, 0), "cat");
   EXPECT_EQ(class_name_of(*found, 1), "dog");
-  EXPECT_EQ(class_name_of(*found, 2), "");
+  EXPECT_EQ(class_name_of(*found, 2), "empty");
   const auto renamed = open(
       Json{{"reader", "images"}, {"path", classes.path().string()}, {"class_names", {"Felis", "Canis"}}, {"label_offset", 1}},
       {input_of("x", DataType::float32, Shape{1, 3, -1, -1})});
@@ -180,6 +180,21 @@ const char* const coco = R"({"images": [{"id": 5, "file_name": "a.png"}, {"id": 
  "annotations": [{"image_id": 5, "category_id": 90, "bbox": [4.1, 6, 20.5, 12]},
                  {"image_id": 5, "category_id": 3, "bbox": [0, 0, 2, 2], "iscrowd": 1},
                  {"image_id": 6, "category_id": 3, "bbox": [0, 0, 2, 2]}]})";
+
+// Numbers are those of the folders that are classes, also of those that are empty here.
+TEST_F(ImagesReader, EmptyFoldersAreClassesAndWhatProgramsLeaveIsNone) {
+  fs::remove(folder.path() / "a.png");
+  for (const char* name : {"ant/1.png", "cat/1.png", ".ipynb_checkpoints/1.png", "__MACOSX/1.png", "cat/._1.png"}) add(name);
+  fs::create_directories(folder.path() / "bee");
+  write_file(folder.path() / "bee" / ".gitkeep", "");
+  fs::create_directories(folder.path() / "boxes");
+  write_file(folder.path() / "boxes" / "1.xml", "<no picture/>");
+  const auto found = open_with({});
+  ASSERT_EQ(found->size(), 2U);
+  EXPECT_EQ(found->label(0), 0);
+  EXPECT_EQ(found->label(1), 2);
+  EXPECT_EQ(class_name_of(*found, 2), "cat");
+}
 
 // A class of such pictures would have no number, and the classes behind it another one.
 TEST_F(ImagesReader, PicturesInOtherFormatsAreNotPassedOver) {
@@ -235,6 +250,16 @@ TEST_F(ImagesReader, MistakesAreNamed) {
   fails({{"std", 0}}, any, {"'std' holds a zero"});
   fails({{"std", 2}, {"scale", 2}}, any, {"scale and std contradict"});
   fails({{"mean", {1, 2}}}, any, {"'mean' has 2 values for 3 channels"});
+  const Json mean{0.485, 0.456, 0.406}, std{0.229, 0.224, 0.225};  // torchvision's, of values 0 to 1
+  fails({{"mean", mean}, {"std", std}}, any,
+        {"mean: [0.485, 0.456, 0.406], std: [0.229, 0.224, 0.225] are for values of 0 to 1",
+         "write mean: [123.675, 116.28, 103.53], std: [58.395, 57.12, 57.375]"});
+  fails({{"mean", 123.675}, {"std", 0.5}}, any, {"std: 0.5 is for", "write std: 127.5. Does", "scale instead of std"});
+  fails({{"mean", 0.5}}, any, {"mean: 0.5 is for", "subtracted first", "write mean: 127.5, std: 255"});
+  fails({{"mean", 0.5}, {"scale", 1 / 255.0}}, any, {"write mean: 127.5"});
+  fails({{"mean", 1}, {"std", 127.5}}, any, {"write mean: 127.5"});
+  for (const Json& right : {Json{{"mean", 0}, {"std", 255}}, {{"mean", {0, 0, 3}}, {"std", {0.5, 2, 1}}}, {{"scale", 2}}})
+    EXPECT_NO_THROW(open_with(right)->at(0)) << right;
   fails({{"layout", "CHWN"}}, any, {"must be NCHW or NHWC"});
   fails({{"layout", "NHWC"}}, {1, 3, 30, 41}, {"[1,3,30,41]", "NHWC"});
   fails({{"color", "gray"}}, {1, 3, 30, 41}, {"gray has 1"});

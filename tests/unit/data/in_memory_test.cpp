@@ -39,6 +39,24 @@ TEST(Memory, InputsWithoutAnAxisOfSamplesAreOneForAll) {
   EXPECT_EQ(three->at(2), (Sample{floats({1, 2}, {5, 6}), state, rate}));
 }
 
+// An input of the shape [1], such as a threshold, has one value for each sample, or one for all.
+TEST(Memory, OneValueIsThatOfEverySample) {
+  const std::vector<graph::Value> inputs = {one_input[0], input_of("s", DataType::float32, Shape{1})};
+  const Tensor three = floats({3, 2}, {1, 2, 3, 4, 5, 6});
+  for (const Shape& shape : {Shape{1}, Shape{}, Shape{1, 1}}) {
+    const DatasetPtr data = opened({{{"v", three}, {"s", floats(shape, {7})}}}, inputs);
+    ASSERT_EQ(data->size(), 3u);
+    EXPECT_EQ(data->at(2), (Sample{floats({1, 2}, {5, 6}), floats({1}, {7})}));
+  }
+  EXPECT_EQ(opened({{{"v", three}, {"s", floats({3}, {7, 8, 9})}}}, inputs)->at(2).at(1), floats({1}, {9}));
+  EXPECT_EQ(opened({{{"v", floats({2}, {1, 2})}, {"s", floats({1}, {7})}}}, inputs)->size(), 1u);
+  EXPECT_EQ(missing(error_of([&] {
+                      opened({{{"v", three}, {"s", floats({2}, {7, 8})}}}, inputs);
+                    }),
+                    {"'v' has the shape [3,2], 's' [2]", "constants: {INPUT: VALUE}"}),
+            "");
+}
+
 TEST(Memory, AnAxisMoreThanTheInputCountsSamples) {
   const DatasetPtr clips = opened({{{"v", floats({2, 3}, {1, 2, 3, 4, 5, 6})}}}, {input_of("v", DataType::float32, Shape{3})});
   ASSERT_EQ(clips->size(), 2u);
@@ -133,6 +151,30 @@ TEST(Memory, OptionsOfReadersHold) {
   EXPECT_EQ(data->size(), 2u);
   EXPECT_EQ(data->at(1).at(0), floats({1, 2}, {20, 30}));
   EXPECT_EQ(data->label(1), 2);
+}
+
+TEST(Memory, AnOptionNamesTheLabelsAndOthersArePassedOver) {
+  const Tensor all = floats({2, 2}, {1, 2, 3, 4}), classes = Tensor::of<int64_t>({2}, {7, 8}),
+               index = Tensor::of<int64_t>({2}, {0, 1});
+  const Item item{{"v", all}, {"target", classes}, {"index", index}};
+  const DatasetPtr without = opened({item}), with = opened({item}, one_input, {{"labels", "target"}, {"limit", 1}});
+  EXPECT_FALSE(without->label(1).has_value());
+  const auto passed_over = [](const Item& one, const Json& options = Json::object()) {
+    const Entry<Reader> entry = memory(std::make_shared<std::vector<Item>>(std::vector{one}), "a test");
+    return entry.make(Options(entry.options, options, "a test"))->passed_over(one_input);
+  };
+  EXPECT_EQ(passed_over(item), (std::vector<std::string>{"index", "target"}));
+  EXPECT_EQ(with->label(0), 7);
+  EXPECT_EQ(passed_over(item, {{"labels", "target"}}), std::vector<std::string>{"index"});
+  EXPECT_EQ(passed_over({{"v", all}, {"y", classes}}), std::vector<std::string>{});
+  EXPECT_EQ(passed_over({{"pixels", all}}), std::vector<std::string>{}) << "the only array feeds the only input";
+  EXPECT_EQ(missing(error_of([&] {
+                      opened({item}, one_input, {{"labels", "targt"}});
+                    }),
+                    {"holds no array 'targt' for the labels", "index, target, v", "did you mean 'target'"}),
+            "");
+  const auto whole = memory(std::make_shared<std::vector<Item>>(std::vector{item}), "a test").make({})->whole_arrays();
+  EXPECT_EQ(whole, (std::vector<std::string>{"index", "target"}));
 }
 
 TEST(Memory, SeveralInputsAreFedByName) {

@@ -9,6 +9,7 @@
 #include "quasar/base/error.hpp"
 #include "quasar/base/file.hpp"
 #include "quasar/base/process.hpp"
+#include "quasar/base/system/file_facts.hpp"
 #include "quasar/base/system/open_file.hpp"
 
 namespace quasar {
@@ -70,6 +71,18 @@ const char* unfit_for_output(const fs::path& path) {
     default:
       return "";
   }
+}
+
+void check_writable(const std::string& what, const fs::path& path) {
+  const auto fail = [&](const std::string& why) { throw Error(what + ": cannot write '" + path.string() + "': " + why); };
+  std::error_code ignored;
+  if (fs::is_directory(path, ignored)) fail(std::strerror(EISDIR));
+  if (const std::string why = unfit_for_output(path); !why.empty()) fail(why);
+  if (is_special_file(path)) return;
+  const fs::path folder = fs::absolute(path).parent_path();
+  if (!fs::exists(folder, ignored)) fail(std::strerror(ENOENT));
+  if (!fs::is_directory(folder, ignored)) fail(std::strerror(ENOTDIR));
+  if (!may_make_files_in(folder)) fail(std::strerror(errno));
 }
 
 void write_output(const fs::path& path, std::string_view bytes) {

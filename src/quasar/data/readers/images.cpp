@@ -133,12 +133,24 @@ bool is_picture(const fs::directory_entry& entry) {
   return true;
 }
 
+// What programs and systems leave in folders: .ipynb_checkpoints, ._picture.jpg, __MACOSX of archives.
+bool is_left_behind(const fs::directory_entry& entry) {
+  const std::string name = entry.path().filename().string();
+  return name.starts_with('.') || name == "__MACOSX";
+}
+
+bool holds_nothing(const fs::path& folder) {
+  const fs::directory_iterator entries(folder);
+  return std::ranges::all_of(begin(entries), end(entries), is_left_behind);
+}
+
 // `others`: pictures in formats that are not read.
 std::vector<std::string> pictures_in(const fs::path& folder, std::vector<std::string>& others) {
   static const std::set<std::string> unread{".bmp", ".webp", ".tif", ".tiff", ".gif", ".heic", ".avif", ".jp2", ".ppm", ".pgm"};
   std::vector<std::string> names;
   for (const auto& entry : fs::directory_iterator(folder)) {
     std::error_code ignored;
+    if (is_left_behind(entry)) continue;
     if (is_picture(entry)) names.push_back(entry.path().filename().string());
     if (unread.contains(extension_of(entry.path())) && entry.is_regular_file(ignored)) others.push_back(entry.path().string());
   }
@@ -165,7 +177,7 @@ Files find_files(const fs::path& folder, bool labelled) {
   std::vector<std::string> classes;
   for (const auto& entry : fs::directory_iterator(folder)) {
     std::error_code ignored;
-    if (entry.is_directory(ignored)) classes.push_back(entry.path().filename().string());
+    if (entry.is_directory(ignored) && !is_left_behind(entry)) classes.push_back(entry.path().filename().string());
   }
   std::ranges::sort(classes);
   int64_t label = 0;
@@ -175,7 +187,8 @@ Files find_files(const fs::path& folder, bool labelled) {
       out.names.push_back(name + "/" + picture);
       out.labels.of.push_back(label);
     }
-    if (!pictures.empty()) out.labels.names[label++] = name;
+    if (!pictures.empty() || holds_nothing(folder / name))
+      out.labels.names[label++] = name;  // a class of which there is none here
   }
   if (!loose.empty() && out.names.size() > loose.size())
     throw Error("'" + folder.string() + "' holds " + std::to_string(loose.size()) + " pictures (" + loose.front() + " …), and " +
