@@ -175,8 +175,8 @@ class Examination {
     for (const auto& [name, planned] : plan.nodes) nodes.push_back(name);
     // ONNX Runtime's CPU here says nothing of processors with rules of their own (as kernels_of of tune/winner.cpp).
     const bool as_planned = plan.shifts || target_->checks_pairs();
-    size_t in_codes = nodes.size();
-    if (!as_planned) {
+    size_t in_codes = target_->told_of_all().empty() ? nodes.size() : 0;  // ort_cuda runs none
+    if (!as_planned && in_codes > 0) {
       const graph::Index written(built);
       in_codes = 0;
       for (const auto& [name, runs] : runtime::runs_quantized(built, nodes, target_->kernels() == ops::Kernels::neon))

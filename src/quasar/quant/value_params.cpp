@@ -33,8 +33,8 @@ void keep_within(const ops::Bounds& bounds, QuantParams& params) {
 
 // Without what a margin adds beyond these bounds.
 stats::Range between(const stats::Range& range, const ops::Bounds& bounds, const stats::Range& observed) {
-  return {std::max(range.low, std::min<double>(bounds.low, observed.low)),
-          std::min(range.high, std::max<double>(bounds.high, observed.high))};
+  return {std::max(range.low, std::min<double>({bounds.low, observed.low, 0.0})),
+          std::min(range.high, std::max<double>({bounds.high, observed.high, 0.0}))};
 }
 
 // Beyond which the value never is: where an activation clips it, or a Min or Max with a constant does, or both one after the
@@ -180,13 +180,14 @@ QuantParams ValueParams::own(const std::string& value, const Scheme& usual) {
   if (given && !given->range)
     return {.type = scheme.type, .scales = {static_cast<float>(given->scale)}, .zero_points = {given->zero_point}};
   stats::Range range = given ? *given->range : probabilities ? found->second.range : method_of(usual).pick(found->second, scheme);
+  if (!given && bits_of(scheme.type) == 16 && usual.range_options.value("margin", 0.0) > 0)
+    range = between(range, bounds_of(value, at_.index, at_.placement), found->second.range);
   if (!given && probabilities && bits_of(scheme.type) == 8) {
     const auto length = at_.placement.softmaxes.find(producer->name);
     range.high = std::max(range.high, least_range_of_softmax(length == at_.placement.softmaxes.end() ? 0 : length->second));
   }
   if (!given && scheme.type == DataType::int8 && scheme.symmetric && holds_states(value))
     range = {std::min(range.low, -1.0), std::max(range.high, 1.0)};
-  if (!given) range = between(range, bounds_of(value, at_.index, at_.placement), found->second.range);
   // Where readers in a type of their own ask too, the one in which it is written holds.
   if (usual == at_.schemes.written(value) || !ranges_.contains(value)) ranges_[value] = range;
   const auto [scale, zero_point] = scale_for(range, scheme.type, scheme.symmetric, scheme.scale_type);

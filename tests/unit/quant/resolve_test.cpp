@@ -84,6 +84,18 @@ TEST(Resolve, AMarginEndsAtTheBoundsOfAClip) {
   EXPECT_GT(wider, 0U);
 }
 
+// Methods that look for a power of two widen a range to what it covers, which no bound may take back.
+TEST(Resolve, PowersOfTwoReachBeyondTheBoundsOfAClip) {
+  Builder b;
+  const auto x = b.conv(b.input("x", {1, 4, 8, 8}), 4, 4, 3);
+  const auto y = b.node("Clip", {x, b.constant(Tensor::scalar(0.0F)), b.constant(Tensor::scalar(5.0F))});
+  const graph::Model model = b.finish({b.conv(y, 4, 4, 3)});
+  stats::Statistics seen = made_up_statistics(model);
+  seen["Clip_0_out"] = stats::of_values(std::vector<float>{0, 1, 2.5F, 5, 5, 5}, {.histogram = true});
+  const Plan plan = resolve(model, seen, power_of_two(config_of(DataType::int8, true)), *targets::table().make("xint8"));
+  EXPECT_EQ(plan.values.at("Clip_0_out").scales.front(), 0.0625F);
+}
+
 TEST(Resolve, ProbabilitiesKeepAWideRange) {
   const auto model = separable();
   auto seen = made_up_statistics(model);

@@ -72,9 +72,8 @@ class Quantize final : public Command {
     if (!format_.empty()) words["quant_format"] = format_;
     apply_settings(words, settings_);
     tune::Quantized result = made(words, trial);
-    if (is_usual(trial))
-      result.plan.notes.insert(result.plan.notes.begin(),
-                               "scheme is " + words["scheme"].get<std::string>() + ": the usual one of target " + target_);
+    if (const std::string scheme = usual_scheme(trial); !scheme.empty() && words.value("scheme", Json()) == scheme)
+      result.plan.notes.insert(result.plan.notes.begin(), "scheme is " + scheme + ": the usual one of target " + target_);
     // Made before anything is written: a mistake leaves no half of the files.
     const std::string ranges = exported_.empty() ? "" : exported(result);
     pieces_ = tune::write_model(result, output_);
@@ -182,15 +181,17 @@ class Quantize final : public Command {
   Json configuration() const {
     if (!config_.empty()) return tune::read_words(config_);
     if (!scheme_.empty()) return {{"scheme", scheme_}};
-    if (!target_.empty()) return {{"scheme", tune::usual_scheme(target_)}};
+    if (!target_.empty()) return {{"scheme", usual_scheme(std::nullopt)}};
     throw Error(
         "--scheme is required: a named configuration, as `quasar list schemes` shows them; --config FILE, --from-study FOLDER, "
         "and "
         "--target NAME with its usual scheme, do as well");
   }
 
-  // Whether nobody said how.
-  bool is_usual(const std::optional<tune::PastTrial>& trial) const { return !trial && config_.empty() && scheme_.empty(); }
+  // The target's, where nobody said how; "": somebody did.
+  std::string usual_scheme(const std::optional<tune::PastTrial>& trial) const {
+    return !trial && config_.empty() && scheme_.empty() ? tune::usual_scheme(target_) : "";
+  }
 
   std::optional<tune::PastTrial> past_trial() const {
     if (study_.empty()) return std::nullopt;

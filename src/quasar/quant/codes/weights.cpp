@@ -38,9 +38,7 @@ QuantParams weight_params(const Tensor& weights, std::optional<int> axis, const 
   if (scheme.granularity == Granularity::group && axis && weights.shape().size() == 2)
     return block_params(weights, 1 - *axis, scheme);
   if (is_half(scheme.type)) return {.type = scheme.type, .scales = {1}, .zero_points = {0}};
-  Json options = scheme.range_options;
-  options.erase("margin");  // nothing lies beyond what weights are
-  const auto method = ranges::table().make(scheme.range_method, options);
+  const auto method = ranges::table().make(scheme.range_method, scheme.range_options);
   QuantParams params{.type = scheme.type, .scales = {}, .zero_points = {}};
   const auto add = [&](std::span<const float> values) {
     const auto range = method->pick(stats::of_values(values, method->needs()), scheme);

@@ -32,9 +32,16 @@ std::vector<Scheme*> schemes_of(Config& config) {
   return all;
 }
 
+std::vector<Scheme*> values_of(Config& config) {
+  std::vector<Scheme*> all{&config.activation};
+  for (auto& rule : config.layers) all.push_back(&rule.activation);
+  for (auto& kind : config.kinds) all.push_back(&kind.rule.activation);
+  return all;
+}
+
 void parse_range_key(Config& config, const RangeKey& range, const Json& value) {
   if (value.is_null()) return;
-  for (Scheme* scheme : schemes_of(config)) {
+  for (Scheme* scheme : range.of_values ? values_of(config) : schemes_of(config)) {
     if (scheme->range_method == range.method) scheme->range_options[range.option] = value;
   }
   // Checked even where the method does not use it, so that a wrong value never passes.
@@ -252,9 +259,12 @@ Json to_json(const Config& config) {
     const auto write = [&](const Scheme& scheme) {
       if (scheme.range_method == range.method) words[range.key] = scheme.range_options.at(range.option);
     };
-    for (const auto& kind : config.kinds) write(kind.rule.weight), write(kind.rule.activation);
-    for (const auto& rule : config.layers) write(rule.weight), write(rule.activation);
-    write(config.weight), write(config.activation);
+    const auto write_weight = [&](const Scheme& scheme) {
+      if (!range.of_values) write(scheme);
+    };
+    for (const auto& kind : config.kinds) write_weight(kind.rule.weight), write(kind.rule.activation);
+    for (const auto& rule : config.layers) write_weight(rule.weight), write(rule.activation);
+    write_weight(config.weight), write(config.activation);
   }
   words.update(to_json(config.rounding));
   words.update(option_words(config.selection, config.switches, config.max_loop_num));

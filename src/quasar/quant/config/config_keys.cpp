@@ -16,7 +16,7 @@ const std::vector<RangeKey>& range_keys() {
                                          {"PercentileCandidates", "layerwise_percentile", "percentile_candidates"},
                                          {"CalibMovingAverage", "min_max", "moving_average"},
                                          {"CalibMovingAverageConstant", "min_max", "moving_average_constant"},
-                                         {"RangeMargin", "min_max", "margin"}};
+                                         {"RangeMargin", "min_max", "margin", true}};
   return all;
 }
 

@@ -144,15 +144,16 @@ class HtpCheck {
   }
 
   bool cuts_windows(const graph::Node& node) const {
-    if (node.integer("ceil_mode", 0) == 0) return false;
+    if (node.integer("ceil_mode", 0) == 0 || node.text("auto_pad", "NOTSET").starts_with("SAME")) return false;
     const auto from = values_.find(node.inputs.front());
-    const std::vector<int64_t> kernel = node.integers("kernel_shape"), strides = node.integers("strides"),
-                               pads = node.integers("pads");
+    const std::vector<int64_t> kernel = node.integers("kernel_shape"), strides = node.integers("strides");
+    const std::vector<int64_t> pads = node.integers("pads"), dilations = node.integers("dilations");
     if (from == values_.end() || !from->second.shape || from->second.shape->size() != kernel.size() + 2) return true;
     for (size_t k = 0; k < kernel.size(); k++) {
       const int64_t size = (*from->second.shape)[k + 2], stride = k < strides.size() ? strides[k] : 1;
       const int64_t border = k + kernel.size() < pads.size() ? pads[k] + pads[k + kernel.size()] : 0;
-      if (size < 0 || (size + border - kernel[k]) % stride != 0) return true;
+      const int64_t reach = (k < dilations.size() ? dilations[k] : 1) * (kernel[k] - 1) + 1;
+      if (size < 0 || (size + border - reach) % stride != 0) return true;
     }
     return false;
   }
