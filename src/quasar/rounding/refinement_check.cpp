@@ -14,6 +14,13 @@ namespace {
 
 constexpr size_t most_samples = 32;
 
+// Of the error of a plan's model: the plan's hash does not know of refined scales and of codes.
+std::string name_of(const quant::Plan& plan, const graph::Model& quantized) {
+  std::string text = "refined " + quant::hash_of(plan);
+  for (const auto& [name, tensor] : quantized.initializers) text += ' ' + name + ' ' + hash_of(tensor.bytes());
+  return hash_of(std::string_view(text));
+}
+
 }  // namespace
 
 // A model that is opened where it has to run. Weights stay in float: ONNX Runtime would quantize them by itself
@@ -77,7 +84,7 @@ double RefinementCheck::error_of(const quant::Plan& plan) {
     errors[i] = error.front();
     return true;
   };
-  do_parts(sharer_, {.name = hash_of("refined " + quant::hash_of(plan)),
+  do_parts(sharer_, {.name = name_of(plan, quantized),
                      .parts = errors.size(),
                      .threads = threads_,
                      .numbers = [](size_t) { return size_t{1}; },

@@ -52,10 +52,8 @@ class Sharing {
   std::string question_of(size_t block) const { return work_.name + ' ' + std::to_string(block); }
   size_t end_of(size_t block) const { return std::min(block + size_, work_.parts); }
 
-  // Whether it takes no longer than asking for it does.
   bool is_little_left() const {
-    constexpr double an_answer = 0.005;  // seconds
-    return seconds_of_block_ > 0 && static_cast<double>(open_.size()) * seconds_of_block_ < an_answer;
+    return seconds_of_block_ > 0 && static_cast<double>(open_.size()) * seconds_of_block_ < shares_.little;
   }
 
   // -> which blocks are this process's; nullopt: there is nobody to ask any more. Tells what others have answered.

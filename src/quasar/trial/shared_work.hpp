@@ -18,6 +18,7 @@ Companions companions_in(const search::Study& study);
 
 struct WorkShares {
   double seconds = 0.05;  // of parts that are taken at a time
+  double little = 0.005;  // seconds: what is left is done here where it takes no longer, as asking for it takes so long, too
   double patience = 1;    // seconds that a part of another process is waited for at least, and ten times what one takes here
 };
 

@@ -100,7 +100,7 @@ TEST(Foresight, RefusesAsSoonAsNoRestCanHelp) {
 
 struct Walker {
   explicit Walker(const MadeUpTrials& trials, SharedInMemory* shared)
-      : foresight(trials.trial_context(), 0, sharer_with({shared, 1}, {.patience = 0.02})) {
+      : foresight(trials.trial_context(), 0, sharer_with({shared, 1}, {.little = 0, .patience = 0.02})) {
     const search::Point from = with(trials, rounded);
     EXPECT_TRUE(foresight.begin(finished(from, scored(trials, from))));
     for (const char* node : {"softmax", "head/fc", "stem/conv"})
@@ -140,7 +140,8 @@ TEST(Foresight, TellsWhatTheTrialHadOnEachSample) {
   const graph::Model model = build(context, config, plan).model;
   trial.user_attributes[content_attribute] = content_of(model, plan);
   SharedInMemory shared;
-  Foresight first(context, 0, sharer_with({&shared, 1})), second(context, 0, sharer_with({&shared, 1}));
+  Foresight first(context, 0, sharer_with({&shared, 1}, {.little = 0})),
+      second(context, 0, sharer_with({&shared, 1}, {.little = 0}));
   keep(context, trial.number, context.evaluator.score(model), trial.values.front(), model);
   ASSERT_TRUE(first.begin(trial));
   EXPECT_EQ(shared.given.size(), 16U);
@@ -152,7 +153,7 @@ TEST(Foresight, TellsWhatTheTrialHadOnEachSample) {
   EXPECT_EQ(second.meets(point), alone.meets(point));
   search::Trial other = trial;
   other.user_attributes[content_attribute] = "another model";
-  Foresight third(context, 0, sharer_with({&shared, 1}));
+  Foresight third(context, 0, sharer_with({&shared, 1}, {.little = 0}));
   EXPECT_TRUE(third.begin(other)) << "it is looked at";
   EXPECT_GT(shared.asked, 0U);
 }

@@ -8,6 +8,7 @@
 #include <cmath>
 #include <thread>
 
+#include "quasar/job/precision.hpp"
 #include "quasar/trial/ranking.hpp"
 #include "unit/tune/scored_trials.hpp"
 #include "unit/tune/shared_in_memory.hpp"
@@ -15,7 +16,7 @@
 namespace quasar::tune {
 namespace {
 
-constexpr WorkShares impatient{.seconds = 0.01, .patience = 0.02};
+constexpr WorkShares impatient{.seconds = 0.01, .little = 0, .patience = 0.02};
 
 // Part i gives i + 1 numbers.
 struct Counted {
@@ -57,7 +58,7 @@ std::vector<std::vector<double>> done_alone(size_t parts) {
 TEST(SharedWork, IsDoneOnceAndComesOutAlikeEverywhere) {
   for (const size_t parts : {1U, 5U, 16U, 50U}) {
     SharedInMemory shared;
-    const Sharer sharer = sharer_with({&shared, 1}, {.seconds = 0.01, .patience = 60});
+    const Sharer sharer = sharer_with({&shared, 1}, {.seconds = 0.01, .little = 0, .patience = 600});
     Counted one, two;
     one.pause = two.pause = 2000;
     {
@@ -140,9 +141,9 @@ TEST(SharedWork, WhatIsAtHandIsToldAtOnce) {
 TEST(SharedWork, LittleWorkIsNotShared) {
   SharedInMemory shared;
   Counted one;
-  do_parts(sharer_with({&shared, 1}, impatient), one.work(16));
+  do_parts(sharer_with({&shared, 1}, {.little = 1e9}), one.work(16));
   EXPECT_EQ(one.found, done_alone(16));
-  EXPECT_LE(shared.asked, 4U);
+  EXPECT_EQ(shared.asked, 1U);
 }
 
 // By node: the errors by which operators are ranked.
@@ -170,19 +171,21 @@ TEST(SharedWork, RanksOperatorsAlike) {
   EXPECT_EQ(shared.given.size(), given) << "all of it was known";
 }
 
-// Hash of the plan, with scales of activations and codes.
-std::string refined(const Sharer& sharer) {
+// Hash of the model, with scales of activations and codes.
+std::string refined(const Sharer& sharer, bool refine = true) {
   const MadeUpTrials trials(digits_words());
   const TrialContext& context = trials.trial_context();
   const Variants::SharedRounding rounding(context.variants, sharer);
-  const search::Point point = with(trials, {{"algorithms", "adaquant"}, {"adaquant_params_refine_activations", true}});
-  return quant::hash_of(rounded_plan(context, quant::parse_config(words_of(context.space, point))));
+  const search::Point point = with(trials, {{"algorithms", "adaquant"}, {"adaquant_params_refine_activations", refine}});
+  const quant::Config config = quant::parse_config(words_of(context.space, point));
+  return content_of(build(context, config, plan_of(context, config)).model, {});
 }
 
 TEST(SharedWork, RefinesScalesAlike) {
   SharedInMemory shared;
   const Sharer sharer = sharer_with({&shared, 1}, impatient);
   const std::string alone = refined({});
+  EXPECT_NE(alone, refined({}, false)) << "nothing is refined";
   EXPECT_EQ(refined(sharer), alone);
   const size_t given = shared.given.size();
   EXPECT_GT(given, 0U);
