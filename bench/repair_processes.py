@@ -1,6 +1,6 @@
 """Strategy repair with one process and with two: seconds of `quasar search` alone with one thread and with two, and beside one `quasar worker`
 with one thread each, in turns. Every process is bound to cores of its own. The trials must be the same in all, and best.onnx bit by bit.
-usage: PYTHON_WITH_NUMPY_PILLOW bench/repair_processes.py QUASAR SHARED FOLDER [--rounds 3] [--only fastestdet mobilenet] [--minilm FOLDER_OF_THE_ZOO/minilm]
+usage: ORT_PYTHON bench/repair_processes.py QUASAR SHARED FOLDER [--rounds 3] [--only fastestdet mobilenet] [--minilm FOLDER_OF_THE_ZOO/minilm]
        (FOLDER keeps the samples, the searches' folders and their logs; needs two cores and PostgreSQL's programs, as `quasar serve` does)"""
 import argparse
 import hashlib
