@@ -49,4 +49,15 @@ void parallel_for(size_t count, size_t threads, const std::function<void(size_t)
   if (failure) std::rethrow_exception(failure);
 }
 
+void do_parts(const PartedWork& work) {
+  std::mutex one_by_one;
+  std::atomic<bool> enough{false};
+  parallel_for(work.parts, work.threads, [&](size_t part) {
+    if (enough) return;
+    const std::vector<double> numbers = work.work(part);
+    const std::lock_guard lock(one_by_one);
+    if (!enough && !work.tell(part, numbers)) enough = true;
+  });
+}
+
 }  // namespace quasar

@@ -1,11 +1,9 @@
 #include "quasar/eval/candidate_runs.hpp"
 
 #include <algorithm>
-#include <atomic>
 #include <mutex>
 #include <utility>
 
-#include "quasar/base/parallel.hpp"
 
 namespace quasar::eval {
 namespace {
@@ -61,19 +59,25 @@ void each_pair(const FloatRun& reference, const CandidateRun& run, double noise,
 }
 
 void look_at(const FloatRun& reference, const CandidateRun& run, std::span<const size_t> order,
-             const std::function<bool(size_t sample, double value)>& look) {
+             const std::function<bool(size_t sample, double value)>& look, const std::string& name, const Sharer& sharer) {
   const ModelRuns& runs = reference.runs;
-  const runtime::Runner session = runs.judged_runner(run.model, run.threads, run.device);
-  std::mutex one_by_one;
-  std::atomic<bool> enough{false};
-  parallel_for(order.size(), run.threads, [&](size_t k) {
-    if (enough) return;
+  std::mutex opening;
+  std::optional<runtime::Runner> session;  // where others have not done it all
+  const auto value_of = [&](size_t k) -> std::vector<double> {
+    {
+      const std::lock_guard lock(opening);
+      if (!session) session.emplace(runs.judged_runner(run.model, run.threads, run.device));
+    }
     const size_t i = order[k];
-    const Flattened output(runs.run(session, runs.sample(i)), session.outputs(), *reference.weights);
-    const double value = reference.metrics.front().metric->of(reference.scorable(i, output), reference.context);
-    const std::lock_guard lock(one_by_one);
-    if (!enough && !look(i, value)) enough = true;
-  });
+    const Flattened output(runs.run(*session, runs.sample(i)), session->outputs(), *reference.weights);
+    return {reference.metrics.front().metric->of(reference.scorable(i, output), reference.context)};
+  };
+  do_parts(sharer, {.name = name,
+                    .parts = order.size(),
+                    .threads = run.threads,
+                    .numbers = [](size_t) { return size_t{1}; },
+                    .work = value_of,
+                    .tell = [&](size_t k, std::span<const double> value) { return look(order[k], value.front()); }});
 }
 
 }  // namespace quasar::eval

@@ -5,6 +5,7 @@
 #include <optional>
 #include <span>
 
+#include "quasar/base/parallel.hpp"
 #include "quasar/eval/float_run.hpp"
 
 namespace quasar::eval {
@@ -25,6 +26,6 @@ void each_pair(const FloatRun& reference, const CandidateRun& run, double noise,
 
 // Evaluator::look().
 void look_at(const FloatRun& reference, const CandidateRun& run, std::span<const size_t> order,
-             const std::function<bool(size_t sample, double value)>& look);
+             const std::function<bool(size_t sample, double value)>& look, const std::string& name, const Sharer& sharer);
 
 }  // namespace quasar::eval

@@ -383,8 +383,8 @@ std::optional<Scores> Evaluator::race(const graph::Model& candidate, size_t thre
 }
 
 void Evaluator::look(const graph::Model& candidate, size_t threads, const runtime::Device& device, std::span<const size_t> order,
-                     const Look& look) const {
-  look_at(*impl_, {candidate, threads, device}, order, look);
+                     const Look& look, const std::string& name, const Sharer& sharer) const {
+  look_at(*impl_, {candidate, threads, device}, order, look, name, sharer);
 }
 
 }  // namespace quasar::eval

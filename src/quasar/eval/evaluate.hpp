@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "quasar/base/parallel.hpp"
 #include "quasar/data/dataset.hpp"
 #include "quasar/eval/custom.hpp"
 #include "quasar/eval/head.hpp"
@@ -92,10 +93,11 @@ class Evaluator {
                              const Scores& said = {}) const;
 
   // The first metric alone, which must be a mean over samples: the candidate runs on these samples in about this order, several
-  // at once, and `look` is told of each by itself; false: enough. Throws Error where the outputs cannot be compared.
+  // at once, and `look` is told of each by itself; false: enough. Throws Error where the outputs cannot be compared. `sharer`:
+  // with whom that is shared, under this name.
   using Look = std::function<bool(size_t sample, double value)>;
   void look(const graph::Model& candidate, size_t threads, const runtime::Device& device, std::span<const size_t> order,
-            const Look& look) const;
+            const Look& look, const std::string& name = "", const Sharer& sharer = {}) const;
 
  private:
   struct Impl;

@@ -1,9 +1,9 @@
 #include "quasar/rounding/activation_scales.hpp"
 
 #include <algorithm>
-#include <atomic>
 #include <bit>
 #include <cmath>
+#include <iterator>
 #include <span>
 #include <vector>
 
@@ -182,13 +182,33 @@ class Refinement {
           wanted[trial.judges[i].sample].push_back(&trial);
       }
       const std::vector<std::pair<size_t, std::vector<ScaleTrial*>>> runs(wanted.begin(), wanted.end());
-      std::atomic<size_t> looked_at{0};
-      parallel_for(runs.size(), options_.threads, [&](size_t i) {
+      size_t looked_at = 0;
+      const auto work = [&](size_t i) {
         const auto& [sample, looking] = runs[i];
         const auto values = values_of(sample, reference, looking);
-        for (ScaleTrial* trial : looking) trial->look_at(trial->slots.at(sample), values);
+        std::vector<double> found;
+        for (const ScaleTrial* trial : looking) std::ranges::copy(trial->look_at(values), std::back_inserter(found));
+        return found;
+      };
+      const auto tell = [&](size_t i, std::span<const double> found) {
+        for (ScaleTrial* trial : runs[i].second) {
+          trial->note(trial->slots.at(runs[i].first), found.first(trial->numbers()));
+          found = found.subspan(trial->numbers());
+        }
         note_share(trials, from, to, static_cast<double>(++looked_at) / static_cast<double>(runs.size()));
-      });
+        return true;
+      };
+      const auto numbers = [&](size_t i) {
+        size_t count = 0;
+        for (const ScaleTrial* trial : runs[i].second) count += trial->numbers();
+        return count;
+      };
+      do_parts(options_.sharer, {.name = work_on(trials, from, to),
+                                 .parts = runs.size(),
+                                 .threads = options_.threads,
+                                 .numbers = numbers,
+                                 .work = work,
+                                 .tell = tell});
     };
     size_t seen = 0;
     for (const size_t next : screenings) {
@@ -204,6 +224,12 @@ class Refinement {
       memo_.keep(trial.key, choice);
       adopt(trial, choice);
     }
+  }
+
+  static std::string work_on(std::span<const ScaleTrial> trials, size_t from, size_t to) {
+    std::string keys;
+    for (const auto& trial : trials) keys += trial.key + ' ';
+    return hash_of(keys + std::to_string(from) + ' ' + std::to_string(to));
   }
 
   // Of these trials the judges before `from` are through, and this part of those up to `to`: as if no trial were settled early.
@@ -254,13 +280,25 @@ class Refinement {
       if (!known) names.push_back(name);
     }
     if (names.empty()) return out;
-    parallel_for(samples.size(), options_.threads, [&](size_t i) {
-      const auto found = reference.run(samples_.at(samples[i]), names);
-      for (size_t n = 0; n < names.size(); n++) {
-        const stats::Summary seen = stats::summarize(found[n].as<float>());
-        out.at(names[n])[i] = {seen.low, seen.high};
+    const auto work = [&](size_t i) {
+      std::vector<double> ends;
+      for (const Tensor& found : reference.run(samples_.at(samples[i]), names)) {
+        const stats::Summary seen = stats::summarize(found.as<float>());
+        ends.insert(ends.end(), {seen.low, seen.high});
       }
-    });
+      return ends;
+    };
+    const auto tell = [&](size_t i, std::span<const double> ends) {
+      for (size_t n = 0; n < names.size(); n++)
+        out.at(names[n])[i] = {static_cast<float>(ends[2 * n]), static_cast<float>(ends[2 * n + 1])};
+      return true;
+    };
+    do_parts(options_.sharer, {.name = hash_of(key("") + Json(names).dump()),
+                               .parts = samples.size(),
+                               .threads = options_.threads,
+                               .numbers = [&](size_t) { return 2 * names.size(); },
+                               .work = work,
+                               .tell = tell});
     for (const auto& name : names) memo_.keep(key(name), out.at(name));
     return out;
   }

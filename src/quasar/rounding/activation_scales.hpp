@@ -13,6 +13,7 @@
 #include <string>
 
 #include "quasar/base/log.hpp"
+#include "quasar/base/parallel.hpp"
 #include "quasar/data/dataset.hpp"
 #include "quasar/quant/plan.hpp"
 #include "quasar/rounding/window_memo.hpp"
@@ -28,6 +29,7 @@ struct RefineOptions {
   std::set<std::string> keep = {};        // values that keep their parameters, and with them those that share them
   Progress progress = {};
   std::shared_ptr<WindowMemo> memo = {};  // shared with other plans for the same model and samples; null: its own
+  Sharer sharer = {};                     // with whom samples are shared
 };
 
 // The parameters that differ from the plan's, by value. All samples judge small values; for others judges are chosen

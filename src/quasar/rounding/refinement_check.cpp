@@ -1,8 +1,10 @@
 #include "quasar/rounding/refinement_check.hpp"
 
 #include <algorithm>
+#include <numeric>
+#include <span>
 
-#include "quasar/base/parallel.hpp"
+#include "quasar/base/hash.hpp"
 #include "quasar/rounding/judges.hpp"
 #include "quasar/runtime/output_distance.hpp"
 #include "quasar/runtime/session.hpp"
@@ -12,42 +14,83 @@ namespace {
 
 constexpr size_t most_samples = 32;
 
+// Of the error of a plan's model: the plan's hash does not know of refined scales and of codes.
+std::string name_of(const quant::Plan& plan, const graph::Model& quantized) {
+  std::string text = "refined " + quant::hash_of(plan);
+  for (const auto& [name, tensor] : quantized.initializers) text += ' ' + name + ' ' + hash_of(tensor.bytes());
+  return hash_of(std::string_view(text));
+}
+
 }  // namespace
 
-RefinementCheck::RefinementCheck(const graph::Model& model, const data::DatasetPtr& samples, size_t threads, size_t most_bytes)
+// A model that is opened where it has to run. Weights stay in float: ONNX Runtime would quantize them by itself
+// (keep_in_float.hpp).
+class RefinementCheck::Run {
+ public:
+  explicit Run(const graph::Model& model) : model_(model) {}
+
+  std::vector<Tensor> outputs(const data::Sample& sample) {
+    {
+      const std::lock_guard lock(guard_);
+      if (!session_) open();
+    }
+    return session_->run(sample);
+  }
+
+ private:
+  void open() {
+    runtime::SessionOptions options;
+    options.disabled_optimizers = "WeightBiasQuantization";
+    session_.emplace(model_, options);
+  }
+
+  const graph::Model& model_;
+  std::mutex guard_;
+  std::optional<runtime::Session> session_;
+};
+
+RefinementCheck::RefinementCheck(const graph::Model& model, const data::DatasetPtr& samples, size_t threads, size_t most_bytes,
+                                 Sharer sharer)
     : model_(model),
       judging_(data::subset(samples, spread_over(samples->size(), most_samples))),
       threads_(threads),
-      most_bytes_(most_bytes) {}
+      most_bytes_(most_bytes),
+      sharer_(std::move(sharer)),
+      exact_(judging_->size()) {}
 
-// Weights stay in float here: ONNX Runtime would quantize them by itself (keep_in_float.hpp).
-RefinementCheck::Outputs RefinementCheck::outputs_of(const graph::Model& model) const {
-  runtime::SessionOptions options;
-  options.disabled_optimizers = "WeightBiasQuantization";
-  const runtime::Session session(model, options);
-  Outputs out(judging_->size());
-  parallel_for(out.size(), threads_, [&](size_t i) { out[i] = session.run(judging_->at(i)); });
-  return out;
-}
-
-std::shared_ptr<const RefinementCheck::Outputs> RefinementCheck::exact() {
-  const std::lock_guard lock(guard_);
-  if (exact_ != nullptr) return exact_;
-  auto found = std::make_shared<const Outputs>(outputs_of(model_));
-  size_t bytes = 0;
-  for (const auto& sample : *found) {
-    for (const auto& output : sample) bytes += output.bytes().size();
+// The float model's outputs.
+std::vector<Tensor> RefinementCheck::exact(size_t sample, Run& run) {
+  {
+    const std::lock_guard lock(guard_);
+    if (exact_[sample]) return *exact_[sample];
   }
-  if (bytes <= most_bytes_) exact_ = found;
+  std::vector<Tensor> found = run.outputs(judging_->at(sample));
+  size_t bytes = 0;
+  for (const auto& output : found) bytes += output.bytes().size();
+  const std::lock_guard lock(guard_);
+  if (!exact_[sample] && bytes_ + bytes <= most_bytes_) {
+    exact_[sample] = found;
+    bytes_ += bytes;
+  }
   return found;
 }
 
-double RefinementCheck::error_of(const graph::Model& quantized) {
-  const auto exact = this->exact();
-  const Outputs found = outputs_of(quantized);
-  double sum = 0;
-  for (size_t i = 0; i < found.size(); i++) sum += output_distance((*exact)[i], found[i]);
-  return sum;
+double RefinementCheck::error_of(const quant::Plan& plan) {
+  const graph::Model quantized = quant::apply(model_, plan);
+  Run in_float(model_), run(quantized);
+  std::vector<double> errors(judging_->size());
+  const auto work = [&](size_t i) { return std::vector{output_distance(exact(i, in_float), run.outputs(judging_->at(i)))}; };
+  const auto tell = [&](size_t i, std::span<const double> error) {
+    errors[i] = error.front();
+    return true;
+  };
+  do_parts(sharer_, {.name = name_of(plan, quantized),
+                     .parts = errors.size(),
+                     .threads = threads_,
+                     .numbers = [](size_t) { return size_t{1}; },
+                     .work = work,
+                     .tell = tell});
+  return std::accumulate(errors.begin(), errors.end(), 0.0);
 }
 
 Refined RefinementCheck::proven(std::map<std::string, quant::QuantParams> refined, const quant::Plan& plan) {
@@ -61,7 +104,7 @@ Refined RefinementCheck::proven(std::map<std::string, quant::QuantParams> refine
   if (refined.size() < choices.back().params.size()) choices.push_back({std::move(refined)});
   for (auto& choice : choices) {
     values.refined = choice.params;
-    choice.error = error_of(quant::apply(model_, values));
+    choice.error = error_of(values);
     const double present = choices.front().error;
     choice.gain = present > 0 ? 1 - choice.error / present : 0;
   }

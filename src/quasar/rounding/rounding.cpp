@@ -162,8 +162,14 @@ RefinementCheck& Rounder::refinement_check() {
   const std::lock_guard lock(guard_);
   if (check_ == nullptr)
     check_ = std::make_unique<RefinementCheck>(model_, judging_samples(memory_->samples), options_.threads,
-                                               options_.memory_limit / 16);
+                                               options_.memory_limit / 16, sharer());
   return *check_;
+}
+
+// Whoever it is when there is something to share.
+Sharer Rounder::sharer() const {
+  if (options_.sharer == nullptr) return {};
+  return [sharer = options_.sharer](const PartedWork& work) { do_parts(*sharer, work); };
 }
 
 // Without layers whose codes can be chosen every method makes the same model.
@@ -195,7 +201,8 @@ Refined Rounder::refine(quant::Plan& plan, const quant::LayerSettings& settings,
                                 .threads = options_.threads,
                                 .keep = keep,
                                 .progress = options_.progress,
-                                .memo = windows_};
+                                .memo = windows_,
+                                .sharer = sharer()};
     const data::DatasetPtr judging = judging_samples(memory_->samples);
     refined = refinement_check().proven(refined_activations(model_, plan, *judging, options, check), plan);
     if (plan.shifts) {
@@ -244,10 +251,10 @@ RoundingReport Rounder::round_refined(quant::Plan& plan, const Effort& effort) {
   report.refine_s = refine_s;
   report.refined = plan.refined.size();
   if (plan.refined.empty() || refined.gain < doubtful_gain) return report;
-  const double error = refinement_check().error_of(quant::apply(model_, plan));
+  const double error = refinement_check().error_of(plan);
   if (error >= refined.error) return report;
   RoundingReport other = round(present, effort);
-  if (refinement_check().error_of(quant::apply(model_, present)) >= error) return report;
+  if (refinement_check().error_of(present) >= error) return report;
   plan = std::move(present);
   other.refine_s = refine_s;
   return other;

@@ -12,6 +12,7 @@
 
 #include "quasar/base/json.hpp"
 #include "quasar/base/log.hpp"
+#include "quasar/base/parallel.hpp"
 #include "quasar/data/dataset.hpp"
 #include "quasar/quant/codes/rounding.hpp"
 #include "quasar/quant/plan.hpp"
@@ -37,6 +38,7 @@ struct RounderOptions {
   size_t block_inputs = 2048;
   Log log = {};
   Progress progress = {};
+  std::shared_ptr<const Sharer> sharer = {};  // with whom samples are shared, which may change; null: with nobody
 };
 
 // Works for all trials on one float model; the float model's outputs are computed once. Layers that no output of the model needs
@@ -67,6 +69,7 @@ class Rounder {
   struct Material;
   struct Effort;
   bool rounding_acts(quant::Plan& plan) const;
+  Sharer sharer() const;
   std::shared_ptr<Material> material(size_t samples, double end_loss);
   FrontierOptions frontier_options(size_t samples) const;
   RefinementCheck& refinement_check();

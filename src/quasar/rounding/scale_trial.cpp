@@ -45,7 +45,7 @@ void ScaleTrial::begin(std::vector<Judge> with) {
   for (size_t c = 0; c < candidates.size(); c++) alive.insert(c);
 }
 
-void ScaleTrial::look_at(size_t slot, const std::map<std::string, Tensor>& values) {
+std::vector<double> ScaleTrial::look_at(const std::map<std::string, Tensor>& values) const {
   std::vector<Tensor> inputs;
   for (const auto& name : window.inputs) inputs.push_back(values.at(name));
   inputs.resize(inputs.size() + 2);
@@ -55,14 +55,25 @@ void ScaleTrial::look_at(size_t slot, const std::map<std::string, Tensor>& value
     weightings.emplace_back(values.at(window.outputs[k]),
                             normalized[k].empty() ? std::vector<float>() : weights_of_rows(values.at(normalized[k])));
   }
+  std::vector<double> out;
   for (const size_t c : alive) {
     inputs[inputs.size() - 2] = Tensor::scalar(candidates[c].scales[0]);
     inputs[inputs.size() - 1] = zero_point_tensor(candidates[c]);
     const auto found = session_->run(inputs);
-    for (size_t k = 0; k < outputs; k++)
-      errors_[c][slot * outputs + k] = squared_distance(found[k], values.at(window.outputs[k]), weightings[k]);
+    for (size_t k = 0; k < outputs; k++) out.push_back(squared_distance(found[k], values.at(window.outputs[k]), weightings[k]));
   }
-  for (size_t k = 0; k < outputs; k++) powers_[slot * outputs + k] = spread(values.at(window.outputs[k]), weightings[k]);
+  for (size_t k = 0; k < outputs; k++) out.push_back(spread(values.at(window.outputs[k]), weightings[k]));
+  return out;
+}
+
+void ScaleTrial::note(size_t slot, std::span<const double> found) {
+  const size_t outputs = window.outputs.size();
+  const auto put = [&](std::vector<double>& into) {
+    std::ranges::copy(found.first(outputs), into.begin() + static_cast<ptrdiff_t>(slot * outputs));
+    found = found.subspan(outputs);
+  };
+  for (const size_t c : alive) put(errors_[c]);
+  put(powers_);
 }
 
 void ScaleTrial::screen(size_t count) {

@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <set>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -34,8 +35,11 @@ struct ScaleTrial {
   }
   void close() { session_.reset(); }
 
-  // Runs the candidates that are alive on one judge's sample; `values`: the float model's, by name.
-  void look_at(size_t slot, const std::map<std::string, Tensor>& values);
+  // Runs the candidates that are alive on one judge's sample. `values`: the float model's, by name. -> numbers() of them, for
+  // note().
+  std::vector<double> look_at(const std::map<std::string, Tensor>& values) const;
+  size_t numbers() const { return window.outputs.size() * (alive.size() + 1); }
+  void note(size_t slot, std::span<const double> found);
 
   // After the first `count` judges: gives up candidates that do not help, or too little to be worth further judges.
   void screen(size_t count);

@@ -123,17 +123,18 @@ class FileStore;  // file_store.hpp
 class QUASAR_API Answers {
  public:
   struct Known {
-    std::map<std::string, Json> answers;   // question -> answer, of those that have one
-    std::optional<std::string> mine = {};  // the first that nobody had taken: this process's from now on
+    std::map<std::string, Json> answers;  // question -> answer, of those that have one
+    std::vector<std::string> mine = {};   // the first that nobody had taken: this process's from now on
   };
 
   virtual ~Answers() = default;
 
-  // Of these questions, in the order in which this process would take them. Throws Error and ConnectionLost as Storage does.
-  virtual Known ask(int64_t study, std::span<const std::string> questions) = 0;
+  // Of these questions, in the order in which this process would take them, `most` of them at most. Throws Error and
+  // ConnectionLost as Storage does.
+  virtual Known ask(int64_t study, std::span<const std::string> questions, size_t most = 1) = 0;
 
-  // The first answer to a question stays.
-  virtual void answer(int64_t study, const std::string& question, const Json& answer) = 0;
+  // Question -> answer, taken or not. The first answer to a question stays.
+  virtual void answer(int64_t study, const std::map<std::string, Json>& answers) = 0;
 
   // As though nobody had asked it.
   virtual void forget(int64_t study, const std::string& question) = 0;

@@ -28,23 +28,34 @@ size_t shares_of(size_t samples, size_t workers) {
 // Mean distances to the float outputs with the switch of each chosen unit flipped, one after another.
 std::vector<double> flipped(const ToggledModel& model, const data::Dataset& samples, const std::vector<bool>& on,
                             const std::vector<bool>& chosen, size_t threads, const Distance& distance = output_distance,
-                            const Progress& progress = {}) {
+                            const Progress& progress = {}, const SharedBy& shared = {}) {
   const size_t units = model.units().size();
   const std::vector<bool> off(units, false);
   std::vector<std::vector<double>> by_sample(samples.size(), std::vector<double>(units));
   const size_t workers = passages_at_once(model, samples, threads), shares = shares_of(samples.size(), workers);
   Parts parts(progress, "operators by themselves", samples.size() * static_cast<size_t>(std::ranges::count(chosen, true)));
-  parallel_for(samples.size() * shares, workers, [&](size_t piece) {
-    const size_t i = piece / shares;
-    const data::Sample sample = samples.at(i);
+  const auto work = [&](size_t piece) {
+    std::vector<double> distances;
+    const data::Sample sample = samples.at(piece / shares);
     const ToggledModel::Passage passage(model, sample, on);
     const std::vector<Tensor> reference = on == off ? passage.outputs() : model.outputs(sample, off);
     for (size_t u = piece % shares; u < units; u += shares) {
-      if (!chosen[u]) continue;
-      by_sample[i][u] = distance(reference, passage.flipped(u));
-      parts.done();
+      distances.push_back(chosen[u] ? distance(reference, passage.flipped(u)) : 0);
+      if (chosen[u]) parts.done();
     }
-  });
+    return distances;
+  };
+  const auto numbers = [&](size_t piece) { return (units - piece % shares + shares - 1) / shares; };
+  const auto tell = [&](size_t piece, std::span<const double> distances) {
+    for (size_t k = 0; k < distances.size(); k++) by_sample[piece / shares][piece % shares + k * shares] = distances[k];
+    return true;
+  };
+  do_parts(shared.sharer, {.name = shared.name + " distances " + std::to_string(shares),
+                           .parts = samples.size() * shares,
+                           .threads = workers,
+                           .numbers = numbers,
+                           .work = work,
+                           .tell = tell});
   return means_of(by_sample, units);
 }
 
@@ -66,14 +77,41 @@ namespace {
 
 // Of more units than can be looked at one by one, what groups of them cause together is shared out.
 std::vector<double> at_outputs(const ToggledModel& model, const data::Dataset& samples, const std::vector<UnitError>& errors,
-                               size_t threads, const Distance& distance, const Progress& progress) {
-  if (errors.size() <= most_single_units) return alone_at_outputs(model, samples, threads, distance, progress);
+                               size_t threads, const Distance& distance, const Progress& progress, const SharedBy& shared) {
+  if (const size_t units = errors.size(); units <= most_single_units)
+    return flipped(model, samples, std::vector<bool>(units, false), std::vector<bool>(units, true), threads, distance, progress,
+                   shared);
   std::vector<double> noises;
   for (const auto& error : errors) noises.push_back(error.noise_to_signal);
   const data::DatasetPtr all(data::DatasetPtr(), &samples);  // does not own
   return shared_out(
       group_errors(model, *data::first(all, std::min(samples.size(), samples_of_groups)), most_single_units, threads, distance),
       noises);
+}
+
+// By sample, with all before a unit in float.
+std::vector<std::vector<ToggledModel::Local>> locals_of(const ToggledModel& model, const data::Dataset& samples, size_t threads,
+                                                        const SharedBy& shared) {
+  const size_t units = model.units().size();
+  const std::vector<bool> off(units, false);
+  std::vector<std::vector<ToggledModel::Local>> out(samples.size(), std::vector<ToggledModel::Local>(units));
+  const auto work = [&](size_t i) {
+    std::vector<double> numbers;
+    for (const auto& local : model.locals(samples.at(i), off))
+      numbers.insert(numbers.end(), {local.noise, local.signal, local.size});
+    return numbers;
+  };
+  const auto tell = [&](size_t i, std::span<const double> numbers) {
+    for (size_t u = 0; u < units; u++) out[i][u] = {numbers[3 * u], numbers[3 * u + 1], numbers[3 * u + 2]};
+    return true;
+  };
+  do_parts(shared.sharer, {.name = shared.name + " locals",
+                           .parts = samples.size(),
+                           .threads = threads,
+                           .numbers = [&](size_t) { return 3 * units; },
+                           .work = work,
+                           .tell = tell});
+  return out;
 }
 
 }  // namespace
@@ -89,11 +127,9 @@ double work_by_units(const ToggledModel& model, const data::Sample& sample) {
 }
 
 std::vector<UnitError> alone(const ToggledModel& model, const data::Dataset& samples, size_t threads, const Distance& distance,
-                             const Progress& progress) {
+                             const Progress& progress, const SharedBy& shared) {
   const size_t units = model.units().size();
-  const std::vector<bool> off(units, false);
-  std::vector<std::vector<ToggledModel::Local>> locals(samples.size());
-  parallel_for(samples.size(), threads, [&](size_t i) { locals[i] = model.locals(samples.at(i), off); });
+  const auto locals = locals_of(model, samples, threads, shared);
   std::vector<UnitError> errors;
   for (size_t u = 0; u < units; u++) {
     ToggledModel::Local sum;
@@ -107,7 +143,7 @@ std::vector<UnitError> alone(const ToggledModel& model, const data::Dataset& sam
                       .work = unit.inputs_per_output * sum.size / static_cast<double>(samples.size()),
                       .noise_to_signal = sum.signal > 0 ? sum.noise / sum.signal : 0});
   }
-  const std::vector<double> distances = at_outputs(model, samples, errors, threads, distance, progress);
+  const std::vector<double> distances = at_outputs(model, samples, errors, threads, distance, progress, shared);
   for (size_t u = 0; u < units; u++) errors[u].output_error = distances[u];
   return errors;
 }

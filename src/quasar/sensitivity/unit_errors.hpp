@@ -7,6 +7,7 @@
 
 #include "quasar/base/json.hpp"
 #include "quasar/base/log.hpp"
+#include "quasar/base/parallel.hpp"
 #include "quasar/runtime/output_distance.hpp"
 #include "quasar/sensitivity/toggled_model.hpp"
 
@@ -22,10 +23,17 @@ struct UnitError {
 // Of so many units each is looked at by itself.
 constexpr size_t most_single_units = 256;
 
+// With whom samples are shared, and a name that only the same model has on the same samples.
+struct SharedBy {
+  Sharer sharer = {};
+  std::string name = {};
+};
+
 // Every unit quantized alone. `output_error` is what the model then loses; in models of more units an estimate from groups of
 // neighbours on the first two samples (group_errors.hpp), so that the cost stays that of some 500 runs.
 std::vector<UnitError> alone(const ToggledModel& model, const data::Dataset& samples, size_t threads = 0,
-                             const Distance& distance = output_distance, const Progress& progress = {});
+                             const Distance& distance = output_distance, const Progress& progress = {},
+                             const SharedBy& shared = {});
 
 // As alone(), `output_error` only: half the work and no second session.
 std::vector<double> alone_at_outputs(const ToggledModel& model, const data::Dataset& samples, size_t threads = 0,

@@ -127,29 +127,24 @@ class ComingDown {
 
   // What would return one after the other, as in come(), if every trial ended as foreseen. Halves are asked on the first way: of
   // those that are left behind it hardly any go together.
-  std::vector<Changes> foreseen_way(const Step& step, const search::Point& from, bool in_halves) {
-    const std::vector<std::string> all = above(step);
+  std::vector<Changes> foreseen_way(const Step& step, search::Point at, bool in_halves) {
+    std::vector<std::string> left = above(step);
     std::vector<Changes> way;
-    foresight_.go([&](const Foresight::Asking& meets) {
-      std::vector<std::string> left = all;
-      search::Point at = from;
-      way.clear();
-      const auto returns = [&](size_t begin, size_t end) {
-        Changes changes;
-        for (size_t i = begin; i < end; i++) changes.emplace_back(precision_of(left[i]), step.to(left[i]));
-        search::Point point = changed(space_, at, changes);
-        if (!meets(point, 1)) return false;
-        at = std::move(point);
-        way.push_back(std::move(changes));
-        left.erase(left.begin() + static_cast<ptrdiff_t>(begin), left.begin() + static_cast<ptrdiff_t>(end));
-        return true;
-      };
-      for (size_t size = in_halves ? left.size() / 2 : 0; size > 1; size /= 2) returns(left.size() - size, left.size());
-      for (InTurn turn(left.size(), most_refused); !turn.is_over(left.size());) {
-        const auto [begin, end] = turn.piece(left.size());
-        turn.tell(returns(begin, end));
-      }
-    });
+    const auto returns = [&](size_t begin, size_t end) {
+      Changes changes;
+      for (size_t i = begin; i < end; i++) changes.emplace_back(precision_of(left[i]), step.to(left[i]));
+      search::Point point = changed(space_, at, changes);
+      if (!foresight_.meets(point)) return false;
+      at = std::move(point);
+      way.push_back(std::move(changes));
+      left.erase(left.begin() + static_cast<ptrdiff_t>(begin), left.begin() + static_cast<ptrdiff_t>(end));
+      return true;
+    };
+    for (size_t size = in_halves ? left.size() / 2 : 0; size > 1; size /= 2) returns(left.size() - size, left.size());
+    for (InTurn turn(left.size(), most_refused); !turn.is_over(left.size());) {
+      const auto [begin, end] = turn.piece(left.size());
+      turn.tell(returns(begin, end));
+    }
     return way;
   }
 
@@ -219,10 +214,7 @@ class ComingDown {
   bool promises(const Step& step, const std::vector<std::string>& left, const Piece& piece) {
     const Json* fallback = notes_.ground().point.find(fallback_parameter);
     const bool anew = fallback != nullptr && *fallback == fallback_before_rounding;
-    const search::Point point = point_with(step, left, piece);
-    bool promised = false;
-    foresight_.go([&](const Foresight::Asking& meets) { promised = meets(point, anew ? nearly_enough_anew : nearly_enough); });
-    return promised;
+    return foresight_.meets(point_with(step, left, piece), anew ? nearly_enough_anew : nearly_enough);
   }
 
   bool was_out_of_reach(const Step& step, const std::string& node) const { return out_of_reach_.contains(asked_of(step, node)); }

@@ -19,7 +19,7 @@ std::string question_of(const search::Point& point) {
 }  // namespace
 
 TrialsAhead::TrialsAhead(search::Sequence& sequence, const search::Study& study, const Foresight& foresight)
-    : sequence_(sequence), study_(study), foresight_(foresight), answers_(shared_foresight(study).answers) {}
+    : sequence_(sequence), study_(study), foresight_(foresight), answers_(companions_in(study).answers) {}
 
 TrialsAhead::~TrialsAhead() {
   forget_all();
@@ -100,9 +100,9 @@ TrialsAhead::Maker TrialsAhead::maker_of(const search::Point& point) {
   try {
     const auto known = answers_->ask(study_.id(), std::span(&question, 1));
     const auto said = known.answers.find(question);
-    if (known.mine) {
+    if (!known.mine.empty()) {
       mine_[question] = false;
-      answers_->answer(study_.id(), question, process_name());
+      answers_->answer(study_.id(), {{question, process_name()}});
       return Maker::me;
     }
     if (said == known.answers.end()) return Maker::another;  // who has just taken it, and says so in a moment

@@ -35,16 +35,6 @@ runtime::Device stand_in_for(const runtime::Device& judge) {
 
 }  // namespace
 
-Json Foresight::to_json(const Known& known) {
-  return {known.value, known.at_best};
-}
-
-// nullopt: whoever wrote it was no process of Quasar's.
-std::optional<Foresight::Known> Foresight::known_from(const Json& json) {
-  if (!json.is_array() || json.size() != 2 || !json[0].is_number() || !json[1].is_boolean()) return std::nullopt;
-  return Known{json[0].get<double>(), json[1].get<bool>()};
-}
-
 bool Foresight::can_tell() const {
   const Aim& aim = context_.job.aim;
   return aim.criterion && !aim.evaluator && aim.goals.constraints.empty() && !criterion_is_constraint(aim);
@@ -74,14 +64,14 @@ bool Foresight::begin(const search::Trial& trial) {
   rounded_ = rounded_plan(context_, config);
   value_ = measured.at(metric());
   const bool exact_before = is_exact_;
+  const std::string before = std::exchange(hash_, quant::hash_of(*rounded_));
   if (!scores_as(trial)) {
     rounded_.reset();
     known_.clear();
     return false;
   }
   // What other codes are worth, or what was estimated from another trial, is known no longer.
-  std::string hash = quant::hash_of(*rounded_);
-  if (std::exchange(hash_, hash) != hash || !exact_before || !is_exact_) known_.clear();
+  if (before != hash_ || !exact_before || !is_exact_) known_.clear();
   begun_with_ = trial.number;
   return true;
 }
@@ -89,7 +79,8 @@ bool Foresight::begin(const search::Trial& trial) {
 // Whether the trial's model, made of these codes, has its value. Chooses the samples by what it has on each.
 bool Foresight::scores_as(const search::Trial& trial) {
   const quant::Config config = quant::parse_config(words_of(context_.space, trial.point));
-  const graph::Model model = model_of(config, plan_of(context_, config));
+  const quant::Plan plan = plan_of(context_, config);
+  const graph::Model model = model_of(config, plan);
   const auto loan = context_.devices.take();
   const runtime::Device device = stand_in_for(loan.device());
   const std::string& first = context_.job.aim.metrics.front();
@@ -101,16 +92,52 @@ bool Foresight::scores_as(const search::Trial& trial) {
     const auto found = scores.find(metric());
     return found != scores.end() && agrees(found->second.value);
   }
-  std::vector<size_t> every(all);
-  std::iota(every.begin(), every.end(), size_t{0});
-  std::vector<double> values(all);
-  context_.evaluator.look(model, cores(), device, every, [&](size_t i, double value) {
+  order_.resize(all);
+  std::iota(order_.begin(), order_.end(), size_t{0});
+  std::vector<double> values = is_exact_ ? known_values(trial, content_of(model, plan)) : std::vector<double>();
+  const bool at_hand = values.size() == all;
+  values.resize(all);
+  const auto note = [&](size_t i, double value) {
     values[i] = value;
     return true;
-  });
+  };
+  const std::string hash = quant::hash_of(plan);
+  if (at_hand) {
+    tell_others(values, hash);
+  } else {
+    look(model, device, hash, note);
+  }
   if (!agrees(mean_of(values))) return false;
   choose_samples(values);
   return true;
+}
+
+// Of every sample, where this process has scored the trial and its model is the very same; empty otherwise.
+std::vector<double> Foresight::known_values(const search::Trial& trial, const std::string& content) const {
+  const auto own = trial.user_attributes.find(content_attribute);
+  const auto scores = context_.book.by_sample(trial.number);
+  if (!scores || own == trial.user_attributes.end() || *own != content) return {};
+  return scores->at(metric()).per_sample;
+}
+
+// Of the work that is shared: what the model of this plan has on each sample of order_.
+std::string Foresight::work_on(const std::string& plan) const {
+  return hash_of(hash_ + ' ' + plan + (is_exact_ ? " " : " by another library ") + Json(order_).dump());
+}
+
+void Foresight::look(const graph::Model& model, const runtime::Device& device, const std::string& plan,
+                     const eval::Evaluator::Look& values) const {
+  context_.evaluator.look(model, cores(), device, order_, values, work_on(plan), sharer_);
+}
+
+void Foresight::tell_others(const std::vector<double>& values, const std::string& plan) const {
+  do_parts(sharer_, {.name = work_on(plan),
+                     .parts = values.size(),
+                     .threads = 1,
+                     .numbers = [](size_t) { return size_t{1}; },
+                     .work = [&](size_t i) { return std::vector{values[i]}; },
+                     .tell = [](size_t, std::span<const double>) { return true; },
+                     .at_hand = true});
 }
 
 // Whether what was found for the trial's model is its value, or near enough to foresee by what changes it.
@@ -135,6 +162,11 @@ void Foresight::choose_samples(const std::vector<double>& values) {
   base_ = shift_;
   best_ = eval::make_metric(metric())->best_possible();
   if (const double mean = mean_of(lost_); all > 2 * drawn && mean > 0 && std::isfinite(mean)) draw(values);
+  sort();
+}
+
+void Foresight::sort() {
+  std::ranges::stable_sort(order_, std::ranges::greater(), [&](size_t i) { return weights_[i] * lost_[i]; });
 }
 
 // Some of the samples, in proportion to what is lost on them and a mean loss besides.
@@ -166,9 +198,10 @@ bool Foresight::is_enough(double value, double factor) const {
 
 bool Foresight::meets(const search::Point& point, double factor) {
   if (!rounded_) return false;
-  const Question asked = question(point, factor);
-  if (!answered(asked)) look_at(asked);
-  return answered(asked).value_or(false);
+  const std::string& plan = hash_at(point);
+  if (plan.empty()) return false;
+  if (!answered(plan, factor)) known_.insert_or_assign(plan, look_at(point, factor, plan));
+  return answered(plan, factor).value_or(false);
 }
 
 // Codes are those of rounded_: whether operators are given up before or after rounding is all the same here.
@@ -188,110 +221,22 @@ const std::string& Foresight::hash_at(const search::Point& point) {
   return known->second;
 }
 
-Foresight::Question Foresight::question(const search::Point& point, double factor) {
-  const std::string& plan = hash_at(point);
-  const std::string trial = is_exact_ ? "" : std::to_string(begun_with_);
-  return {point, factor, plan, hash_of(hash_ + ' ' + trial + ' ' + plan + ' ' + Json(factor).dump())};
-}
-
-std::optional<bool> Foresight::answered(const Question& question) const {
-  if (question.plan.empty()) return false;
-  const auto found = known_.find(question.plan);
+std::optional<bool> Foresight::answered(const std::string& plan, double factor) const {
+  const auto found = known_.find(plan);
   if (found == known_.end()) return std::nullopt;
-  const bool enough = is_enough(found->second.value, question.factor);
+  const bool enough = is_enough(found->second.value, factor);
   if (found->second.at_best && enough) return std::nullopt;
   return enough;
 }
 
-// -> whether the model has told its worth; one that does not run or cannot be compared has none.
-bool Foresight::look_at(const Question& question) {
+// A model that does not run or cannot be compared has no worth.
+Foresight::Known Foresight::look_at(const search::Point& point, double factor, const std::string& plan) {
   try {
-    const quant::Config config = config_at(question.point);
-    const quant::Plan plan = possible_plan(context_, config, question.point);
-    known_.insert_or_assign(question.plan, value_of(model_of(config, plan), question.factor));
-    return true;
+    const quant::Config config = config_at(point);
+    return value_of(model_of(config, possible_plan(context_, config, point)), factor, plan);
   } catch (const Error&) {
-    known_.insert_or_assign(question.plan, Known{std::numeric_limits<double>::quiet_NaN()});
-    return false;
+    return {std::numeric_limits<double>::quiet_NaN()};
   }
-}
-
-SharedForesight shared_foresight(const search::Study& study) {
-  if (!study.is_shared()) return {};
-  return {study.sharing()->answers(), study.id()};
-}
-
-void Foresight::go(const Way& way) {
-  while (shared_.answers != nullptr) {
-    const std::vector<Question> open = open_on(way, "");
-    if (open.empty()) return;
-    if (!find_answers(open) && !find_behind_another(way, open)) look_and_tell(open.front());
-  }
-  way([this](const search::Point& point, double factor) { return meets(point, factor); });
-}
-
-// Questions on the way that are not answered, if all but this one get a no.
-std::vector<Foresight::Question> Foresight::open_on(const Way& way, const std::string& yes) {
-  struct FarEnough {};
-  constexpr size_t ahead = 8;
-  std::vector<Question> open;
-  try {
-    way([&](const search::Point& point, double factor) {
-      if (!rounded_) return false;
-      Question asked = question(point, factor);
-      if (const auto answer = answered(asked)) return *answer;
-      if (asked.text == yes) return true;
-      if (std::ranges::find(open, asked.text, &Question::text) == open.end()) open.push_back(std::move(asked));
-      if (open.size() == ahead) throw FarEnough();
-      return false;
-    });
-  } catch (const FarEnough&) {
-  }
-  return open;
-}
-
-// -> whether anything is known now that was not.
-bool Foresight::find_answers(std::span<const Question> open) {
-  std::vector<std::string> texts;
-  for (const Question& question : open) texts.push_back(question.text);
-  search::Answers::Known said;
-  try {
-    said = shared_.answers->ask(shared_.study, texts);
-  } catch (const search::ConnectionLost&) {
-    throw;
-  } catch (const Error&) {  // a role that may not make the table
-    shared_.answers = nullptr;
-    return true;
-  }
-  bool news = false;
-  for (const Question& question : open) {
-    const auto answer = said.answers.find(question.text);
-    if (answer == said.answers.end()) continue;
-    const auto known = known_from(answer->second);
-    if (!known) continue;
-    known_.insert_or_assign(question.plan, *known);
-    news = news || answered(question);
-  }
-  const auto mine = std::ranges::find(open, said.mine.value_or(""), &Question::text);
-  if (mine == open.end()) return news;
-  if (!answered(*mine)) look_and_tell(*mine);
-  return true;
-}
-
-// All of these are taken: what comes behind one of them, if that gets a yes. -> whether anything is known now that was not
-bool Foresight::find_behind_another(const Way& way, std::span<const Question> open) {
-  constexpr size_t most = 3;
-  for (const Question& taken : open.first(std::min(most, open.size()))) {
-    std::vector<Question> behind = open_on(way, taken.text);
-    std::erase_if(behind, [&](const Question& one) { return std::ranges::find(open, one.text, &Question::text) != open.end(); });
-    if (!behind.empty() && find_answers(behind)) return true;
-  }
-  return false;
-}
-
-void Foresight::look_and_tell(const Question& question) {
-  if (look_at(question) && shared_.answers != nullptr)
-    shared_.answers->answer(shared_.study, question.text, to_json(known_.at(question.plan)));
 }
 
 bool Foresight::is_long(const search::Point& point) const {
@@ -308,7 +253,7 @@ graph::Model Foresight::model_of(const quant::Config& config, const quant::Plan&
 }
 
 // On all cores, as no trial runs meanwhile.
-Foresight::Known Foresight::value_of(const graph::Model& model, double factor) {
+Foresight::Known Foresight::value_of(const graph::Model& model, double factor, const std::string& plan) {
   const auto loan = context_.devices.take();
   const runtime::Device device = stand_in_for(loan.device());
   if (order_.empty()) {
@@ -319,7 +264,7 @@ Foresight::Known Foresight::value_of(const graph::Model& model, double factor) {
     return {found->second.value + shift_};
   }
   const std::vector<double>& exact = context_.evaluator.reference().at(metric()).per_sample;
-  std::ranges::stable_sort(order_, std::ranges::greater(), [&](size_t i) { return weights_[i] * lost_[i]; });
+  if (!sharer_) sort();  // where samples are shared, they stay in one order for all to know which are meant
   std::vector<double> values(context_.evaluator.samples());
   double at_best = base_;
   for (const size_t i : order_) at_best += weights_[i] * best_.value_or(0);
@@ -327,7 +272,7 @@ Foresight::Known Foresight::value_of(const graph::Model& model, double factor) {
   const bool lower_is_better = context_.job.aim.goals.objectives.front().direction == Direction::minimize;
   const double slack = equal_up_to * std::max(std::abs(at_best), std::abs(value_)) * (lower_is_better ? -1 : 1);
   size_t seen = 0;
-  context_.evaluator.look(model, cores(), device, order_, [&](size_t i, double value) {
+  look(model, device, plan, [&](size_t i, double value) {
     seen++;
     values[i] = value;
     lost_[i] = std::max(lost_[i], std::abs(value - exact[i]));

@@ -14,9 +14,7 @@
 // Runtime a tenth of that). So ONNX Runtime's processor stands in for it, and what both differ by for the trial is taken off:
 //   v(point) ≈ v(trial) + v_ORT(point) − v_ORT(trial)
 //
-// Processes that share a study share what they foresee. Each goes the same way, and looks at the next model on it that no other
-// process looks at. While an answer is missing, it goes on as if that were no, which most answers are; where others look at all
-// that come then, as if one of these were yes; and at last it looks at one itself, as whoever took it may have died.
+// Processes that share a study go the same way, and share the samples of each model on it (shared_work.hpp).
 #pragma once
 
 #include <functional>
@@ -24,26 +22,21 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "quasar/trial/shared_work.hpp"
 #include "quasar/trial/trial.hpp"
 
 namespace quasar::tune {
-
-// With whom what is foreseen is shared; nullptr: with nobody.
-struct SharedForesight {
-  search::Answers* answers = nullptr;
-  int64_t study = -1;
-};
-SharedForesight shared_foresight(const search::Study& study);
 
 class Foresight {
  public:
   static constexpr size_t quick_layers = 16;  // with at most 2²⁰ weights in all
 
-  // `context` and what `shared` names outlive it. `quick`: so many small layers are rounded in no time.
-  explicit Foresight(const TrialContext& context, size_t quick = quick_layers, SharedForesight shared = {})
-      : context_(context), quick_(quick), shared_(shared) {}
+  // `context` outlives it. `quick`: so many small layers are rounded in no time. `sharer`: with whom samples are shared.
+  explicit Foresight(const TrialContext& context, size_t quick = quick_layers, Sharer sharer = {})
+      : context_(context), quick_(quick), sharer_(std::move(sharer)) {}
 
   // Whether anything can be foreseen of the search's goal.
   bool can_tell() const;
@@ -59,15 +52,6 @@ class Foresight {
   // model can be made, and where begin() said no. Models with the same plan are looked at once.
   bool meets(const search::Point& point, double factor = 1);
 
-  // As meets().
-  using Asking = std::function<bool(const search::Point&, double factor)>;
-  // Asks of points one after the other; which, depends on nothing but the answers.
-  using Way = std::function<void(const Asking&)>;
-
-  // Goes the way to its end, by itself or together with other processes. The way begins anew with each answer of theirs, and only
-  // its last run hears nothing but answers of meets().
-  void go(const Way& way);
-
   // Whether a trial at this point rounds so much that it is worth while to do that before. May throw Error, as the trial would.
   bool is_long(const search::Point& point) const;
 
@@ -75,19 +59,12 @@ class Foresight {
   // throw Error, as the trial would.
   void prepare(const search::Point& point, const std::function<void()>& check) const;
 
-  size_t samples_run() const { return samples_run_; }  // by models that meets() has looked at, all together
+  size_t samples_run() const { return samples_run_; }  // of models that meets() has looked at, all together, here or elsewhere
 
  private:
   struct Known {
     double value = 0;
     bool at_best = false;  // not all samples were looked at: those that are left may be as good as can be
-  };
-
-  struct Question {
-    search::Point point;
-    double factor = 1;
-    std::string plan;  // its hash; "": none is possible
-    std::string text;  // for others: the same only where their answer is this one's
   };
 
   bool takes_long(const quant::Config& config, const quant::Plan& plan) const;
@@ -98,22 +75,21 @@ class Foresight {
   bool agrees(double found);
   void choose_samples(const std::vector<double>& values);
   void draw(const std::vector<double>& values);
-  Known value_of(const graph::Model& model, double factor);
+  Known value_of(const graph::Model& model, double factor, const std::string& plan);
   quant::Config config_at(const search::Point& point) const;
   const std::string& hash_at(const search::Point& point);
-  Question question(const search::Point& point, double factor);
-  std::optional<bool> answered(const Question& question) const;  // nullopt: not known yet
-  bool look_at(const Question& question);
-  std::vector<Question> open_on(const Way& way, const std::string& yes);
-  bool find_answers(std::span<const Question> open);
-  bool find_behind_another(const Way& way, std::span<const Question> open);
-  void look_and_tell(const Question& question);
-  static Json to_json(const Known& known);
-  static std::optional<Known> known_from(const Json& json);
+  std::optional<bool> answered(const std::string& plan, double factor) const;  // nullopt: not known yet
+  Known look_at(const search::Point& point, double factor, const std::string& plan);
+  std::vector<double> known_values(const search::Trial& trial, const std::string& content) const;
+  std::string work_on(const std::string& plan) const;
+  void look(const graph::Model& model, const runtime::Device& device, const std::string& plan,
+            const eval::Evaluator::Look& values) const;
+  void tell_others(const std::vector<double>& values, const std::string& plan) const;
+  void sort();
 
   const TrialContext& context_;
   const size_t quick_;
-  SharedForesight shared_;
+  const Sharer sharer_;
   std::optional<quant::Plan> rounded_;
   int64_t begun_with_ = -1;      // the trial's number
   std::string hash_;             // of that plan

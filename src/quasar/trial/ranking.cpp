@@ -4,17 +4,19 @@
 #include <cmath>
 #include <utility>
 
+#include "quasar/base/hash.hpp"
 #include "quasar/job/spaces.hpp"
 
 namespace quasar::tune {
 
 std::vector<UnitError> by_gain(const TrialContext& context, const search::Point& point, const std::set<std::string>& nodes,
-                               const data::Dataset& samples) {
+                               const data::Dataset& samples, const Sharer& sharer) {
   const quant::Config config = quant::parse_config(words_of(context.space, point));
   const quant::Plan plan = rounded_plan(context, config);
   const auto graph = context.variants.graph_of(config);
-  std::vector<UnitError> units = alone(instrumented(context, config, plan), samples, 0,
-                                       [&](const auto& a, const auto& b) { return context.evaluator.distance(a, b); });
+  const auto distance = [&](const auto& a, const auto& b) { return context.evaluator.distance(a, b); };
+  const SharedBy shared{sharer, hash_of(quant::hash_of(plan) + ' ' + std::to_string(samples.size()))};
+  std::vector<UnitError> units = alone(instrumented(context, config, plan), samples, 0, distance, {}, shared);
   std::erase_if(units, [&](const UnitError& unit) { return !nodes.contains(unit.unit.node); });
   for (const auto& node : graph->model.nodes) {
     const bool known = std::ranges::any_of(units, [&](const UnitError& unit) { return unit.unit.node == node.name; });

@@ -14,9 +14,9 @@ namespace quasar::tune {
 
 // Strategy `repair`: those of `nodes` that are quantized at this point, by the squared error that each causes alone at the
 // model's outputs, every part of them in units of its size (which add up where errors are independent) per share of the work.
-// Operators whose error is not known come last.
+// Operators whose error is not known come last. `sharer`: with whom the samples are shared.
 std::vector<UnitError> by_gain(const TrialContext& context, const search::Point& point, const std::set<std::string>& nodes,
-                               const data::Dataset& samples);
+                               const data::Dataset& samples, const Sharer& sharer = {});
 
 // Whether every unit's output_error is a number.
 bool outputs_compare(std::span<const UnitError> units);

@@ -177,16 +177,6 @@ std::optional<eval::Scores> score(const TrialContext& context, search::RunningTr
   return context.evaluator.race(candidate, threads, referee, device);
 }
 
-// What the model holds, however its plan asked for it.
-std::string content_of(const graph::Model& model, quant::Plan plan) {
-  plan.rounding = {};
-  plan.rounded_as = {};
-  plan.corrections = {};
-  std::string text = quant::hash_of(plan);
-  for (const auto& [name, tensor] : model.initializers) text += name + hash_of(tensor.bytes());
-  return hash_of(std::string_view(text));
-}
-
 search::Outcome run_trial(const TrialContext& context, search::RunningTrial& trial) {
   Undisturbed::Work work(context.undisturbed);
   const quant::Config config = quant::parse_config(words_of(context.space, trial.point()));
@@ -257,6 +247,16 @@ Error out_of_memory(const Limits& limits) {
 }
 
 }  // namespace
+
+// What the model holds, however its plan asked for it.
+std::string content_of(const graph::Model& model, quant::Plan plan) {
+  plan.rounding = {};
+  plan.rounded_as = {};
+  plan.corrections = {};
+  std::string text = quant::hash_of(plan);
+  for (const auto& [name, tensor] : model.initializers) text += name + hash_of(tensor.bytes());
+  return hash_of(std::string_view(text));
+}
 
 std::filesystem::path kept_file(const StudyKeys& study, int64_t trial) {
   const std::string before = study.predecessor.empty() ? "" : study.name + "_";

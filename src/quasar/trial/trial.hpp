@@ -63,8 +63,10 @@ quant::Config config_of(const TrialContext& context, const search::Trial& trial)
 // Where keep_models puts a trial's model. Studies that succeed another have their own names in front.
 std::filesystem::path kept_file(const StudyKeys& study, int64_t trial);
 
-// A user attribute of trials whose model was rounded in the light of samples: a hash of all that it holds.
+// A user attribute of trials whose model was rounded in the light of samples: a hash of all that it holds, and that hash of a
+// model of this plan.
 inline constexpr const char* content_attribute = "model_hash";
+std::string content_of(const graph::Model& model, quant::Plan plan);
 
 // Keeps what a trial has found out in the laboratory's book; `value`: of the first objective.
 void keep(const TrialContext& context, int64_t trial, const eval::Scores& scores, double value, const graph::Model& model);

@@ -106,6 +106,7 @@ Variants::Variants(const graph::Model& original, const graph::Model& prepared, d
   if (options_.rounding.memory == nullptr)
     options_.rounding.memory = std::make_shared<RoundingMemory>(samples_, options_.rounding.memory_limit, options_.rounding.once);
   options_.rounding.progress = options_.progress;
+  options_.rounding.sharer = sharer_;
   if (!options_.statistics_dir.empty())
     shared_ = std::make_shared<StatisticsFolder>(options_.statistics_dir, samples_, options_.log);
   base_ = std::make_shared<Variant>();

@@ -8,6 +8,7 @@
 #include <mutex>
 #include <set>
 #include <string>
+#include <utility>
 
 #include "quasar/data/dataset.hpp"
 #include "quasar/job/calibration.hpp"
@@ -65,6 +66,18 @@ class Variants {
   // layers; what it throws ends the work.
   Built build(const quant::Config& config, quant::Plan& plan, const std::function<void()>& check = {});
 
+  // For as long as it lives, rounding shares samples with others. What `sharer` names outlives it.
+  class SharedRounding {
+   public:
+    SharedRounding(Variants& variants, Sharer sharer) : place_(*variants.sharer_) { place_ = std::move(sharer); }
+    ~SharedRounding() { place_ = {}; }
+    SharedRounding(const SharedRounding&) = delete;
+    SharedRounding& operator=(const SharedRounding&) = delete;
+
+   private:
+    Sharer& place_;
+  };
+
  private:
   std::shared_ptr<const Variant> of(const quant::Config& config);
   std::shared_ptr<const Variant> make(const quant::Config& config);
@@ -82,6 +95,7 @@ class Variants {
   std::optional<quant::NodeNames> raw_names_;  // of the graph without clean-up
   data::DatasetPtr samples_;
   CalibrationNeeds needs_;
+  const std::shared_ptr<Sharer> sharer_ = std::make_shared<Sharer>();
   VariantOptions options_;
   std::shared_ptr<StatisticsFolder> shared_;
   std::shared_ptr<Variant> base_, raw_;

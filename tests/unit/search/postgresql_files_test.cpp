@@ -51,19 +51,21 @@ TEST_F(StudyFiles, AnswersAreShared) {
   const auto other = open_storage(server->url());
   Answers &mine = *storage->sharing()->answers(), &theirs = *other->sharing()->answers();
   const std::vector<std::string> questions{"z", "a'\"", "m"};
-  EXPECT_EQ(mine.ask(one.id, questions).mine, "z");
-  EXPECT_EQ(theirs.ask(one.id, questions).mine, "a'\"");
+  using Taken = std::vector<std::string>;
+  EXPECT_EQ(mine.ask(one.id, questions).mine, Taken{"z"});
+  EXPECT_EQ(theirs.ask(one.id, questions).mine, Taken{"a'\""});
   EXPECT_TRUE(theirs.ask(one.id, std::span(questions).first(2)).answers.empty());
-  mine.answer(one.id, "z", {1.5, true});
-  mine.answer(one.id, "z", {2.5, true});  // too late
+  mine.answer(one.id, {{"z", {1.5, 1e-300}}, {"never asked", "b\"\\"}});
+  mine.answer(one.id, {{"z", {2.5, true}}});  // too late
   const auto known = theirs.ask(one.id, questions);
-  EXPECT_EQ(known.mine, "m");
+  EXPECT_EQ(known.mine, Taken{"m"});
   ASSERT_EQ(known.answers.size(), 1U);
-  EXPECT_EQ(known.answers.at("z"), Json({1.5, true}));
-  EXPECT_EQ(mine.ask(one.id, questions).mine, std::nullopt) << "all are taken";
-  EXPECT_EQ(mine.ask(two.id, questions).mine, "z") << "another study's";
+  EXPECT_EQ(known.answers.at("z"), Json({1.5, 1e-300}));
+  EXPECT_EQ(theirs.ask(one.id, std::vector<std::string>{"never asked"}).answers.at("never asked"), "b\"\\");
+  EXPECT_EQ(mine.ask(one.id, questions).mine, Taken()) << "all are taken";
+  EXPECT_EQ(mine.ask(two.id, questions, 2).mine, (Taken{"z", "a'\""})) << "another study's";
   storage->remove(one);
-  EXPECT_EQ(server->ask("SELECT COUNT(*) FROM quasar_answers"), "1\n");
+  EXPECT_EQ(server->ask("SELECT COUNT(*) FROM quasar_answers"), "2\n");
 }
 
 TEST_F(StudyFiles, ComeBackByteByByte) {

@@ -4,11 +4,11 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <map>
 #include <utility>
 
 #include "quasar/job/precision.hpp"
 #include "unit/tune/scored_trials.hpp"
+#include "unit/tune/shared_in_memory.hpp"
 
 namespace quasar::tune {
 namespace {
@@ -98,39 +98,9 @@ TEST(Foresight, RefusesAsSoonAsNoRestCanHelp) {
   EXPECT_TRUE(foresight.meets(point, 0.199));
 }
 
-// What another process would have taken and answered, in memory.
-class SharedInMemory final : public search::Answers {
- public:
-  Known ask(int64_t /*study*/, std::span<const std::string> questions) override {
-    Known out;
-    for (const auto& question : questions) {
-      const auto found = said_.find(question);
-      if (found != said_.end() && !found->second.is_null()) out.answers.insert(*found);
-      const bool is_free = found == said_.end();
-      if (!is_free || out.mine) continue;
-      said_[question] = nullptr;
-      if (leave_first && std::exchange(leave_first, false)) continue;  // another process has just taken it
-      out.mine = question;
-    }
-    return out;
-  }
-  void answer(int64_t /*study*/, const std::string& question, const Json& answer) override {
-    given.push_back(question);
-    if (said_[question].is_null()) said_[question] = answer;
-  }
-  void forget(int64_t /*study*/, const std::string& question) override { said_.erase(question); }
-  void say(const std::string& question, const Json& answer) { said_[question] = answer; }
-
-  std::vector<std::string> given;
-  bool leave_first = false;
-
- private:
-  std::map<std::string, Json> said_;
-};
-
 struct Walker {
   explicit Walker(const MadeUpTrials& trials, SharedInMemory* shared)
-      : foresight(trials.trial_context(), 0, {.answers = shared, .study = 1}) {
+      : foresight(trials.trial_context(), 0, sharer_with({shared, 1}, {.little = 0, .patience = 0.02})) {
     const search::Point from = with(trials, rounded);
     EXPECT_TRUE(foresight.begin(finished(from, scored(trials, from))));
     for (const char* node : {"softmax", "head/fc", "stem/conv"})
@@ -138,10 +108,7 @@ struct Walker {
   }
   std::vector<bool> go() {
     std::vector<bool> heard;
-    foresight.go([&](const Foresight::Asking& meets) {
-      heard.clear();
-      for (const auto& point : points) heard.push_back(meets(point, 1));
-    });
+    for (const auto& point : points) heard.push_back(foresight.meets(point));
     return heard;
   }
   Foresight foresight;
@@ -155,33 +122,40 @@ TEST(Foresight, IsSharedWithOtherProcesses) {
   const std::vector<bool> expected = alone.go();
   EXPECT_NE(std::ranges::count(expected, true), 0);
   EXPECT_NE(std::ranges::count(expected, false), 0);
-  shared.leave_first = true;
-  EXPECT_EQ(one.go(), expected);
-  EXPECT_EQ(shared.given.size(), expected.size()) << "what another process took and never answered is looked at, too";
+  shared.dead = 2;
+  EXPECT_EQ(one.go(), expected) << "what another process took and never answered is looked at, too";
+  const size_t given = shared.given.size();
+  EXPECT_GT(given, 0U);
   EXPECT_EQ(two.go(), expected);
-  EXPECT_EQ(two.foresight.samples_run(), 0U) << "all of it was known";
+  EXPECT_EQ(shared.given.size(), given) << "all of it was known";
 }
 
-// Where others look at all that comes after a no, this process looks at what comes after a yes.
-TEST(Foresight, GoesOnBehindWhatOthersLookAt) {
-  const MadeUpTrials trials(words_for(1.1 * distance(softmax_in_float, 16), 16));
-  SharedInMemory shared, taken;
-  Walker one(trials, &shared), two(trials, &taken);
-  const auto asked_behind = [](Walker& walker) {
-    std::vector<bool> heard;
-    walker.foresight.go([&](const Foresight::Asking& meets) {
-      heard = {meets(walker.points[0], 1)};
-      if (heard.front()) heard.push_back(meets(walker.points[1], 1));
-    });
-    return heard;
-  };
-  const std::vector<bool> expected = asked_behind(one);
-  ASSERT_EQ(expected.size(), 2U) << "the first is a yes";
-  ASSERT_EQ(shared.given.size(), 2U);
-  taken.say(shared.given[0], nullptr);
-  EXPECT_EQ(asked_behind(two), expected);
-  ASSERT_EQ(taken.given.size(), 2U);
-  EXPECT_EQ(taken.given[0], shared.given[1]) << "before it looks at what another has taken";
+// A trial that this process has scored tells others what its model has on each sample.
+TEST(Foresight, TellsWhatTheTrialHadOnEachSample) {
+  const MadeUpTrials trials(words_for(1, 16));
+  const TrialContext& context = trials.trial_context();
+  search::Trial trial = finished(with(trials, rounded), scored(trials, with(trials, rounded)));
+  const quant::Config config = quant::parse_config(words_of(context.space, trial.point));
+  const quant::Plan plan = plan_of(context, config);
+  const graph::Model model = build(context, config, plan).model;
+  trial.user_attributes[content_attribute] = content_of(model, plan);
+  SharedInMemory shared;
+  Foresight first(context, 0, sharer_with({&shared, 1}, {.little = 0})),
+      second(context, 0, sharer_with({&shared, 1}, {.little = 0}));
+  keep(context, trial.number, context.evaluator.score(model), trial.values.front(), model);
+  ASSERT_TRUE(first.begin(trial));
+  EXPECT_EQ(shared.given.size(), 16U);
+  EXPECT_EQ(shared.asked, 0U) << "nothing was run for it";
+  ASSERT_TRUE(second.begin(trial));
+  const search::Point point = with(trials, softmax_in_float);
+  Foresight alone(context, 0);
+  ASSERT_TRUE(alone.begin(trial));
+  EXPECT_EQ(second.meets(point), alone.meets(point));
+  search::Trial other = trial;
+  other.user_attributes[content_attribute] = "another model";
+  Foresight third(context, 0, sharer_with({&shared, 1}, {.little = 0}));
+  EXPECT_TRUE(third.begin(other)) << "it is looked at";
+  EXPECT_GT(shared.asked, 0U);
 }
 
 TEST(Foresight, BelievesNoAnswerThatMakesNoSense) {
@@ -190,9 +164,8 @@ TEST(Foresight, BelievesNoAnswerThatMakesNoSense) {
   Walker alone(trials, nullptr), one(trials, &first), two(trials, &forged);
   const std::vector<bool> expected = alone.go();
   one.go();
-  const std::vector<Json> nonsense{"yes", {0.0, true}, {0.0}};
-  ASSERT_EQ(first.given.size(), nonsense.size());
-  for (size_t i = 0; i < nonsense.size(); ++i) forged.say(first.given[i], nonsense[i]);
+  ASSERT_FALSE(first.given.empty());
+  for (const auto& question : first.given) forged.say(question, {0.0, true});
   EXPECT_EQ(two.go(), expected);
 }
 

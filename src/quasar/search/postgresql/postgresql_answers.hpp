@@ -20,8 +20,8 @@ class PostgresqlAnswers final : public Answers {
   // `lock`: a statement that keeps other processes out until the end of its transaction.
   PostgresqlAnswers(WithConnection with, std::string lock) : with_(std::move(with)), lock_(std::move(lock)) {}
 
-  Known ask(int64_t study, std::span<const std::string> questions) override;
-  void answer(int64_t study, const std::string& question, const Json& answer) override;
+  Known ask(int64_t study, std::span<const std::string> questions, size_t most) override;
+  void answer(int64_t study, const std::map<std::string, Json>& answers) override;
   void forget(int64_t study, const std::string& question) override;
 
  private:

@@ -15,14 +15,14 @@ namespace {
 
 class AnswersInMemory final : public Answers {
  public:
-  Known ask(int64_t study, std::span<const std::string> questions) override {
+  Known ask(int64_t study, std::span<const std::string> questions, size_t most) override {
     const std::scoped_lock lock(mutex_);
     Known out;
     for (const std::string& question : questions) {
       const auto found = asked_.find({study, question});
-      if (found == asked_.end() && !out.mine) {
+      if (found == asked_.end() && out.mine.size() < most) {
         asked_[{study, question}] = nullptr;
-        out.mine = question;
+        out.mine.push_back(question);
       } else if (found != asked_.end() && !found->second.is_null()) {
         out.answers[question] = found->second;
       }
@@ -30,10 +30,12 @@ class AnswersInMemory final : public Answers {
     return out;
   }
 
-  void answer(int64_t study, const std::string& question, const Json& answer) override {
+  void answer(int64_t study, const std::map<std::string, Json>& answers) override {
     const std::scoped_lock lock(mutex_);
-    const auto asked = asked_.find({study, question});
-    if (asked != asked_.end() && asked->second.is_null()) asked->second = answer;
+    for (const auto& [question, answer] : answers) {
+      Json& known = asked_[{study, question}];
+      if (known.is_null()) known = answer;
+    }
   }
 
   void forget(int64_t study, const std::string& question) override {

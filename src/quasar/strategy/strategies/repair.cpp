@@ -40,7 +40,9 @@ class Repairing {
  public:
   explicit Repairing(const StrategyContext& context)
       : context_(context),
-        foresight_(*context.trial_context, Foresight::quick_layers, shared_foresight(context.study)),
+        sharer_(sharer_with(companions_in(context.study))),
+        rounding_(context.trial_context->variants, sharer_),
+        foresight_(*context.trial_context, Foresight::quick_layers, sharer_),
         notes_(context, rungs_of(context.job.tuning.approach, context.job.spaces.front(), context.trial_context->model,
                                  context.trial_context->target)),
         sequence_({.seed = context.job.seed,
@@ -195,7 +197,7 @@ class Repairing {
   void rank(size_t most_samples) {
     repaired_ = notes_.current().point;
     const data::DatasetPtr samples = data::first(context_.samples, std::min(most_samples, context_.samples->size()));
-    auto units = by_gain(*context_.trial_context, repaired_, notes_.rungs().back().nodes, *samples);
+    auto units = by_gain(*context_.trial_context, repaired_, notes_.rungs().back().nodes, *samples, sharer_);
     ranked_locally_if_need_be(units);
     notes_.note_ranking(std::move(units));
   }
@@ -266,13 +268,10 @@ class Repairing {
   // The fewest, without any trial; 0: nobody can tell.
   size_t enough_by_foresight(const Rung& rung, const Nodes& nodes, const Ranked& ranking) {
     size_t enough = 0;
-    foresight_.go([&](const Foresight::Asking& meets) {
-      enough = 0;
-      find_shortest(ranking, [&](size_t k) {
-        if (!meets(point_on(rung, nodes, k), 1)) return Verdict::too_little;
-        enough = enough == 0 ? k : std::min(k, enough);
-        return Verdict::enough;
-      });
+    find_shortest(ranking, [&](size_t k) {
+      if (!foresight_.meets(point_on(rung, nodes, k))) return Verdict::too_little;
+      enough = enough == 0 ? k : std::min(k, enough);
+      return Verdict::enough;
     });
     return enough;
   }
@@ -341,6 +340,8 @@ class Repairing {
   }
 
   const StrategyContext& context_;
+  const Sharer sharer_;  // with the study's other processes, which go the same way
+  const Variants::SharedRounding rounding_;
   Foresight foresight_;
   bool foreseeing_ = false;
   RepairNotes notes_;
