@@ -4,7 +4,8 @@ namespace quasar::tune::presets {
 
 Entry<Preset> qnn_htp_search() {
   return {
-      "Qualcomm's NPU. 24 calibrations, 14 of which differ: asymmetric uint16 or uint8 activations, int8 weights per channel. Then optimized "
+      "Qualcomm's NPU. 24 calibrations, 14 of which differ: asymmetric uint16 or uint8 activations, int8 weights per channel. "
+      "Then optimized "
       "rounding of the best.",
       [](const Options&) {
         return std::make_unique<Preset>(search_for({
