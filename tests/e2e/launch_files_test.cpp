@@ -29,7 +29,8 @@ TEST_F(Search, FilesForClustersThatCannotBeRightAreErrors) {
   const std::string secret = "study_storage_db: postgresql://me:secret@server/a\n";
   write_file(config, words(small_space, secret));
   refused("slurm " + file, "study_storage_db has a password, which would stand in the script");
-  write_file(config, "model_input: digits.onnx\ncalib_data_reader: random\neval_data_reader: random\n" + secret);
+  write_file(config,
+             "preset: cpu_int8_search\nmodel_input: digits.onnx\ncalib_data_reader: random\neval_data_reader: random\n" + secret);
   fs::copy(digits("digits.onnx"), folder.path() / "digits.onnx");
   refused("kubernetes " + file + " --storage postgresql://me@server/b", "study_storage_db has a password, which all would see");
 }

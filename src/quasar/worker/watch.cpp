@@ -9,9 +9,11 @@
 namespace quasar::tune {
 
 Watch::Watch(std::function<bool()> has_come, double seconds, std::stop_token outer)
-    : has_come_(std::move(has_come)), seconds_(seconds), stop_(std::move(outer)) {
-  if (has_come_) thread_ = std::jthread([this](const std::stop_token& over) { run(over); });
-}
+    : has_come_(std::move(has_come)),
+      seconds_(seconds),
+      stop_(outer),
+      thread_(has_come_ ? std::jthread([this](const std::stop_token& over) { run(over); }) : std::jthread()),
+      ends_with_outer_(std::move(outer), [this] { thread_.request_stop(); }) {}
 
 void Watch::run(const std::stop_token& over) {
   const CancelScope scope(over);

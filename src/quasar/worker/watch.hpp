@@ -9,6 +9,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <thread>
 
@@ -23,7 +24,7 @@ namespace quasar::tune {
 class Watch {
  public:
   // Calls `has_come` (empty: never) every `seconds` in a thread of its own, until it says so; then the token stops, as it does
-  // when `outer` stops. What it throws means that nobody knows. A watch that ends cancels what it calls.
+  // when `outer` stops. What it throws means that nobody knows. A watch that ends cancels what it calls, and so does `outer`.
   Watch(std::function<bool()> has_come, double seconds, std::stop_token outer);
 
   std::stop_token token() const { return stop_.token(); }
@@ -38,7 +39,8 @@ class Watch {
   std::atomic<bool> passed_ = false;
   std::mutex mutex_;
   std::condition_variable_any pause_;
-  std::jthread thread_;  // the last member: it ends first
+  std::jthread thread_;
+  std::stop_callback<std::function<void()>> ends_with_outer_;  // the last member: it ends first, and then the thread
 };
 
 class LeaderWatch : public Watch {

@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include "quasar/base/cancellation.hpp"
 #include "quasar/worker/watch.hpp"
 
 namespace quasar::tune {
@@ -11,6 +12,25 @@ using namespace std::chrono_literals;
 bool stops(const LeaderWatch& watch) {
   for (int i = 0; i < 100000 && !watch.token().stop_requested(); ++i) std::this_thread::sleep_for(10ms);
   return watch.token().stop_requested();
+}
+
+// A server that is silent holds the thread that asks, and with it the connection that others wait for.
+TEST(Watch, EndsWhatItCallsWithTheWorkAround) {
+  std::stop_source outer;
+  std::atomic<bool> called = false, ended = false;
+  const auto asks_until_ended = [&] {
+    called = true;
+    for (int i = 0; i < 30000 && !current_cancellation().stop_requested(); i++)
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    ended = current_cancellation().stop_requested();
+    return false;
+  };
+  const Watch watch(asks_until_ended, 60, outer.get_token());
+  while (!called) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  outer.request_stop();
+  for (int i = 0; i < 30000 && !ended; i++) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  EXPECT_TRUE(ended);
+  EXPECT_FALSE(watch.passed());
 }
 
 TEST(LeaderWatch, LetsAWorkerGoWhoseLeaderDoesNotComeBack) {
