@@ -98,7 +98,7 @@ class QnnHtp final : public Target {
     if (type != DataType::uint16) return std::nullopt;
     if (node.is("Sigmoid") || node.is("HardSigmoid"))
       return QuantParams{.type = type, .scales = {1.0F / 65536}, .zero_points = {0}};
-    // Others run too, but what lies beyond their ends comes out at the other end.
+    // Others run too, but one that ended before its values came out wrong (docs/targets.md).
     if (node.is("LpNormalization")) return QuantParams{.type = type, .scales = {2.0F / 65535}, .zero_points = {32768}};
     if (node.is("Tanh")) return QuantParams{.type = type, .scales = {1.0F / 32768}, .zero_points = {32768}};
     return std::nullopt;
